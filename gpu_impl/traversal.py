@@ -1,0 +1,95 @@
+"""Traversal verification: accept the longest path, leaves first; block verification on a chain."""
+import torch
+from torch import Tensor
+
+from .checks import check_shapes
+from .laws import excess, read_declared, read_law
+from .sampling import inverse_cdf, read_uniforms
+from .trees import Tree, build_tree, emit, postorder
+
+
+def traversal(
+    tokens: Tensor,
+    parents: Tensor,
+    valid: Tensor,
+    target: Tensor,
+    declared: Tensor | None = None,
+    *,
+    uniforms: Tensor | None = None,
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Verify a batch of draft trees from the leaves up (arXiv 2505.12398; on a chain block verification, 2403.10444).
+
+    A node is visited with a mass a (the root with 1) and its target row f.  Its children are visited in turn, child x,
+    drawn from r, with mass min(1, a f(x) / r(x)); one that comes back rejected leaves m = total of (a f - r)_+, which
+    becomes f, and a = m / (m + 1 - a).  After its children the node itself is accepted with probability a.  The root
+    always is.  The bonus is drawn from the f of the accepted node.  Lossless under the same condition as
+    ``recursive_rejection``.
+
+    What a node is visited with depends on which elder siblings there were, not on what happened inside them beyond
+    their being rejected.  So all masses are computed top-down, and the accepted node is the first in post-order that
+    passes its own test.
+
+    Args:
+        tokens, parents: [B, N] int64; valid: [B, N] bool; the tree as in ``trees``.
+        target: [B, N, V] probabilities; row i is the target law after node i.
+        declared: [B, N, V], row i is the law that node i's token was drawn from; None: deterministic drafts, a point
+            mass each. A token to which its own row gives no mass is visited with mass 1 if a f gives it some.
+        uniforms: [B, N] in [0, 1), float32 or float64; uniforms[b, v] tests node v, accepting iff u < a;
+            uniforms[b, 0] draws the bonus by inverse CDF in token order.
+        generator: draws the uniforms if they are not given.
+
+    Returns:
+        blocks [B, D+1] int64: accepted path and bonus, padded with -1; accepted [B] int64: tokens before the bonus.
+        Both are -1 for a malformed tree or when a row that was read is no law.  Read are the target rows of all nodes
+        with children and of the accepted node, and all declared rows.
+
+    Raises:
+        ValueError, TypeError: shapes, devices or dtypes do not fit.
+    """
+    check_shapes(tokens, parents, valid, target, declared)
+    draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    tree = build_tree(tokens, parents, valid, target.shape[2])
+
+    visited = torch.ones_like(draws)  # the mass each node is visited with
+    kept = torch.ones_like(draws)  # the mass each node is left with when its children were all rejected
+    fine = torch.ones_like(valid)
+    for batch, node in tree.levels:
+        offers, kept[batch, node], _, fine[batch, node] = _visit(
+            tree, target, declared, batch, node, visited[batch, node])
+        children = tree.children[batch, node]  # [n, R]; a missing one is the root, where the 1 written is not used
+        visited[batch.unsqueeze(1), children] = kept[batch.unsqueeze(1), children] = offers
+
+    passes = (draws < kept) & (tree.depth > 0)
+    passes[:, 0] = True
+    last = postorder(tree).where(passes, tokens.shape[1]).argmin(1)
+
+    batch = torch.arange(len(tokens), device=tokens.device)
+    _, _, residual, last_fine = _visit(tree, target, declared, batch, last, visited[batch, last])
+    return emit(tree, last, inverse_cdf(residual, draws[:, 0]), tree.sound & fine.all(1) & last_fine)
+
+
+def _visit(
+    tree: Tree, target: Tensor, declared: Tensor | None, batch: Tensor, node: Tensor, mass: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Visit n nodes with masses [n] and reject all their children, one sibling after the other.
+
+    Returns the mass every child is visited with [n, R] (1 where there is none), the mass left [n], the residual [n, V]
+    and whether all rows read are laws [n].
+    """
+    residual, fine = read_law(target, batch, node)
+    offers = []
+    for rank in range(tree.children.shape[2]):
+        child = tree.children[batch, node, rank]
+        exists = child > 0
+        law, law_fine = read_declared(declared, tree.tokens, batch, child, target.shape[2])
+        fine = fine & (law_fine | ~exists)
+        token = tree.tokens[batch, child].unsqueeze(1)
+        wanted, offered = mass * residual.gather(1, token).squeeze(1), law.gather(1, token).squeeze(1)
+        ratio = torch.where(wanted < offered, wanted / offered, (wanted > 0).double())
+        offers.append(ratio.where(exists, 1.0))
+        rest, total = excess(residual, law, mass.unsqueeze(1))
+        residual = rest.where(exists.unsqueeze(1), residual)
+        # 1 - mass first: a mass of 1 then stays exactly 1
+        mass = torch.where(total > 0, total / (total + (1 - mass)), 0.0).where(exists, mass)
+    return torch.stack(offers, 1), mass, residual, fine

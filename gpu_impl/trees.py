@@ -1,0 +1,110 @@
+"""Draft trees as flat tensors, and what every verifier derives from them.
+
+Node 0 is the root; its token and declared row are ignored.  A parent comes before its children, siblings are verified
+in index order (the order they were drawn in), and only nodes with ``valid`` set exist: padding may hold anything.
+"""
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A batch of B trees of N nodes each, at most R siblings, at most D deep.
+
+    tokens    [B, N] int64   0 at the root and at padding
+    parents   [B, N] int64   own index at the root and at padding
+    depth     [B, N] int64   0 at the root and at padding
+    rank      [B, N] int64   how many elder siblings; 0 at the root and at padding
+    children  [B, N, R] int64  by rank; 0 = no such child (the root is nobody's child)
+    levels    D pairs (b, i) of equally long int64 vectors: the nodes i of trees b that have children, by depth
+    sound     [B] bool       the tree is well formed
+    """
+
+    tokens: Tensor
+    parents: Tensor
+    depth: Tensor
+    rank: Tensor
+    children: Tensor
+    levels: tuple[tuple[Tensor, Tensor], ...]
+    sound: Tensor
+
+
+def edges(tokens: Tensor, parents: Tensor, valid: Tensor, vocabulary: int) -> Tensor:
+    """[B, N] bool: the node hangs below a valid parent that comes before it, by a token in 0..vocabulary-1."""
+    index = torch.arange(tokens.shape[1], device=tokens.device)
+    below = valid & (parents >= 0) & (parents < index)
+    return below & valid.gather(1, parents.where(below, 0)) & (tokens >= 0) & (tokens < vocabulary)
+
+
+def build_tree(tokens: Tensor, parents: Tensor, valid: Tensor, vocabulary: int) -> Tree:
+    """Derive a ``Tree``.  The one wait for the device in a verifier is here: loops need to know depth and width."""
+    batch, nodes = tokens.shape
+    index = torch.arange(nodes, device=tokens.device).expand(batch, nodes)
+    edge = edges(tokens, parents, valid, vocabulary)
+    parents = parents.where(edge, index)
+
+    depth, hop = edge.long(), parents
+    for _ in range((nodes - 1).bit_length()):  # pointer doubling: 2^k ancestors counted after step k
+        depth = depth + depth.gather(1, hop)
+        hop = hop.gather(1, hop)
+
+    family, order = parents.where(edge, nodes).sort(dim=1, stable=True)  # siblings side by side, in index order
+    rank = torch.empty_like(order).scatter_(1, order, index - torch.searchsorted(family, family)).where(edge, 0)
+    internal = torch.zeros_like(index).scatter_add(1, parents, edge.long()) > 0
+
+    level = depth.where(internal, nodes).flatten()
+    sizes = torch.stack((_histogram(level, nodes), _histogram(rank.where(edge, nodes).flatten(), nodes))).tolist()
+    level_sizes = [size for size in sizes[0] if size]
+    width = max(1, sum(size > 0 for size in sizes[1]))
+
+    members = torch.split(level.argsort(stable=True)[: sum(level_sizes)], level_sizes) if level_sizes else ()
+    children = torch.zeros(batch, nodes * width, dtype=torch.int64, device=tokens.device)
+    children.scatter_add_(1, (parents * width + rank).where(edge, 0), index.where(edge, 0))
+    return Tree(
+        tokens=tokens.where(edge, 0),
+        parents=parents,
+        depth=depth,
+        rank=rank,
+        children=children.view(batch, nodes, width),
+        levels=tuple((flat // nodes, flat % nodes) for flat in members),
+        sound=valid[:, 0] & (edge == valid)[:, 1:].all(1),
+    )
+
+
+def postorder(tree: Tree) -> Tensor:
+    """[B, N] int64: place of each node, children in rank order and before their parent; padding has none."""
+    size = torch.ones_like(tree.depth)
+    for depth in range(len(tree.levels), 0, -1):
+        size.scatter_add_(1, tree.parents, size.where(tree.depth == depth, 0))
+    family = size.gather(1, tree.children.flatten(1)).view_as(tree.children).where(tree.children > 0, 0)
+    elders = (family.cumsum(2) - family).flatten(1)  # nodes in the subtrees of elder siblings, at (parent, rank)
+    offset = elders.gather(1, tree.parents * tree.children.shape[2] + tree.rank)
+    first = torch.zeros_like(size)
+    for depth in range(1, len(tree.levels) + 1):
+        first = (first.gather(1, tree.parents) + offset).where(tree.depth == depth, first)
+    return first + size - 1
+
+
+def emit(tree: Tree, last: Tensor, bonus: Tensor, sound: Tensor) -> tuple[Tensor, Tensor]:
+    """The blocks that accept the path to node `last` [B] and end with `bonus` [B]; -1 where not `sound` [B].
+
+    Returns blocks [B, D+1] int64, padded with -1, and accepted [B] int64, the number of tokens before the bonus.
+    """
+    batch = torch.arange(len(last), device=last.device)
+    accepted = tree.depth[batch, last]
+    blocks = last.new_full((len(last), len(tree.levels) + 1), -1)
+    node = last
+    for depth in range(len(tree.levels), 0, -1):
+        here = tree.depth[batch, node] == depth
+        blocks[:, depth - 1] = tree.tokens[batch, node].where(here, -1)
+        node = tree.parents[batch, node].where(here, node)
+    blocks.scatter_(1, accepted.unsqueeze(1), bonus.unsqueeze(1))
+    return blocks.where(sound.unsqueeze(1), -1), accepted.where(sound, -1)
+
+
+def _histogram(values: Tensor, size: int) -> Tensor:
+    """How often each of 0..size-1 occurs among values in 0..size; int64 [size]."""
+    counts = torch.zeros(size + 1, dtype=torch.int64, device=values.device)
+    return counts.scatter_add_(0, values, torch.ones_like(values))[:size]

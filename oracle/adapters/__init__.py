@@ -1,0 +1,1 @@
+"""Thin adapters that map verifiers people already run onto the native call shapes of ``oracle.subjects``."""

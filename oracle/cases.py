@@ -1,0 +1,145 @@
+"""A case: one instance made ready for one subject, with the exact meaning of every number handed over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from draftproof.reference.blocks import block_law, tree_law
+from draftproof.reference.exits import length_bound
+from draftproof.reference.growth import expected_length
+from draftproof.reference.instances import Instance
+from draftproof.reference.laws import Law
+from draftproof.reference.models import Prefix
+from draftproof.reference.rational import Rational
+from draftproof.reference.trees import Node, Slot, level_order, merged
+from draftproof.reference.verifiers import family
+
+from .rounding import Rounding
+from .subjects import Subject, SubjectError
+
+Block = tuple[int, ...]
+
+MAX_LISTED = 1 << 16
+"""Populated trees of an instance are listed when there are at most this many ways to draw them."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Arrays of B draft trees (shapes in ``subjects``); rows are float64 holding values of the subject's dtype."""
+
+    tokens: np.ndarray
+    parents: np.ndarray
+    valid: np.ndarray
+    target: np.ndarray
+    declared: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def take(self, rows: np.ndarray | Sequence[int]) -> "Batch":
+        """The batch of the given rows, repeats allowed."""
+        pick = np.asarray(rows)
+        declared = None if self.declared is None else self.declared[pick]
+        return Batch(self.tokens[pick], self.parents[pick], self.valid[pick], self.target[pick], declared)
+
+
+class Case:
+    """An instance as ``subject`` sees it.
+
+    ``target``: the target model after rounding.  ``trees``: every populated draft tree with its exact probability, its declared laws being those
+    of the rounded rows.  ``batch``: the trees as arrays, row i the i-th tree.
+    """
+
+    def __init__(self, subject: Subject, instance: Instance):
+        if subject.shape == "chain" and not instance.is_chain:
+            raise SubjectError(f"{subject.name} takes chains; {instance.name} is a tree")
+        self.subject, self.instance = subject, instance
+        self.rounding = Rounding(subject, instance.vocabulary)
+
+    def target(self, prefix: Prefix) -> Law[int]:
+        return self.rounding.law(self.instance.target(prefix))
+
+    def scheme(self, slot: Slot, prefix: Prefix, elders: tuple[int, ...]) -> Law[int] | None:
+        """The instance's drafting scheme with its declared laws rounded."""
+        law = self.instance.scheme(slot, prefix, elders)
+        return None if law is None else self.rounding.law(law)
+
+    @cached_property
+    def enumerable(self) -> bool:
+        """Whether the populated trees are few enough to be listed."""
+        if self.instance.deterministic:
+            return True
+        sampled = _slots(self.instance.topology, last_only=self.instance.scheme_name == "greedy")
+        return bool(self.instance.vocabulary**sampled <= MAX_LISTED)
+
+    @cached_property
+    def trees(self) -> Law[Node]:
+        law = tree_law(self.instance.topology, self.scheme)
+        reference = self.subject.reference
+        return law if reference is None or reference.reads_declared else law.map(merged)
+
+    @cached_property
+    def probabilities(self) -> list[Rational]:
+        """Probability of each tree, in the order of ``batch``."""
+        return [probability for _, probability in self.trees.items()]
+
+    @cached_property
+    def batch(self) -> Batch:
+        return self.arrays(list(self.trees))
+
+    @cached_property
+    def depth(self) -> int:
+        return self.instance.depth
+
+    @cached_property
+    def length_bound(self) -> Rational | None:
+        """No lossless verifier emits more tokens on average: 1 + coverage on a fixed tree, attained on chains, a bound in general."""
+        return length_bound(self.target, self.trees) if self.enumerable else None
+
+    @cached_property
+    def expected_length(self) -> Rational | None:
+        """Exact E[L] of the reference the subject claims to be."""
+        law = self.reference_law
+        return None if law is None else expected_length(law)
+
+    @cached_property
+    def reference_law(self) -> Law[Block] | None:
+        """Exact block law of the reference the subject claims to be, averaged over the trees."""
+        if self.subject.family is None:
+            return None
+        return block_law(family(self.subject.family), self.target, self.instance.topology, self.scheme)
+
+    def arrays(self, trees: Sequence[Node]) -> Batch:
+        """Trees as arrays, padded to the largest of them."""
+        listed = [level_order(tree) for tree in trees]
+        width = max(map(len, listed))
+        if self.subject.shape == "chain":
+            width = self.depth + 1
+        size, vocabulary = len(trees), self.instance.vocabulary
+        tokens = np.zeros((size, width), dtype=np.int64)
+        parents = np.tile(np.arange(width), (size, 1))
+        valid = np.zeros((size, width), dtype=bool)
+        target = np.zeros((size, width, vocabulary))
+        declared = np.zeros((size, width, vocabulary))
+        blank = self.rounding.hand(Law.row([1] * vocabulary))[0]
+        target[:], declared[:] = blank, blank  # padding holds a proper row, so that only a subject that ignores ``valid`` is misled
+        for row, nodes in enumerate(listed):
+            index = {id(node): position for position, node in enumerate(nodes)}
+            for position, node in enumerate(nodes):
+                valid[row, position] = True
+                target[row, position] = self.rounding.hand(self.instance.target(node.path))[0]
+                if node.declared is not None:
+                    tokens[row, position] = node.token
+                for child in node.children():
+                    parents[row, index[id(child)]] = position
+                    assert child.declared is not None
+                    declared[row, index[id(child)]] = self.rounding.row(child.declared)
+        return Batch(tokens, parents, valid, target, None if self.instance.deterministic else declared)
+
+
+def _slots(slot: Slot, last_only: bool) -> int:
+    """Number of sampled slots below ``slot``; ``last_only``: one per node with children."""
+    below = sum(_slots(child, last_only) for child in slot)
+    return below + (min(len(slot), 1) if last_only else len(slot))

@@ -1,0 +1,210 @@
+"""Reading a subject's law on a case, by the strongest way that applies.
+
+1. *bracket*: it takes uniforms in our layout and claims a family: agreement with the reference around every threshold.
+2. *enumerate*: its random calls are scripted and every branch is replayed: the exact law of the unmodified code.
+3. *integrate*: it takes uniforms: the piecewise constant map from tape to block, found by bisection.
+4. *sample*: anything else; see ``sampling``.
+"""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from draftproof.reference.rational import fraction
+
+from .calling import Caller, block_of
+from .cases import Block, Case
+from .readings.bracket import Branch, branches, tapes
+from .readings.refused import Refused
+from .subjects import SubjectError
+
+WAYS = ("enumerate", "integrate", "sample")
+MAX_TREES = 4096
+MAX_LEAVES = 20_000
+WIDTHS = (Fraction(1, 1 << 30), Fraction(1, 1 << 23), Fraction(1, 1 << 21))
+CHUNK = 1 << 15
+DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The law of a subject's block on one case.
+
+    ``law``: block -> probability, exact rationals.  ``failures``: message -> mass of branches on which the subject raised.
+    ``resolution``: bound on the total variation between ``law`` and the subject's true block law.  ``effort``: what it took, for people.
+    ``edges``: boundary events, what happens at a uniform of exactly 0 or the largest below 1, where that is read apart from the law.
+    """
+
+    way: str
+    law: dict[Block, Fraction]
+    failures: dict[str, Fraction] = field(default_factory=dict)
+    resolution: Fraction = Fraction(0)
+    effort: str = ""
+    edges: tuple[str, ...] = ()
+
+
+def read(case: Case, way: str | None = None, deadline: float | None = None) -> Reading:
+    """The law of the subject on ``case``; ``way`` (enumerate or integrate) insists on one.
+
+    Raises Refused, with the reason, when no exact way applies (sampling is left), and SubjectError when the subject misbehaves.
+    """
+    uniforms = case.subject.randomness == "uniforms"
+    if way == "integrate" and not uniforms:
+        raise Refused(f"{case.subject.name} does not take its uniforms as an argument, so it cannot be integrated")
+    if uniforms and way != "enumerate":
+        if case.subject.layout == "draftproof" and case.subject.family and (way is None):
+            reading = bracket(case)
+            if reading is not None:
+                return reading
+        return integrate(case, deadline)
+    return enumerate_(case, deadline)
+
+
+def _trees(case: Case) -> int:
+    if not case.enumerable or len(case.trees) > MAX_TREES:
+        raise Refused(f"{case.instance.name} has more than the {MAX_TREES} draft trees that are read one by one")
+    return len(case.trees)
+
+
+def enumerate_(case: Case, deadline: float | None = None) -> Reading:
+    """Every branch of the subject on every tree."""
+    from .readings.enumerate import enumerate_law
+
+    caller = Caller(case)
+    law, failures, leaves = defaultdict[Block, Fraction](Fraction), defaultdict[str, Fraction](Fraction), 0
+    for row in range(_trees(case)):
+        batch, weight = case.batch.take([row]), fraction(case.probabilities[row])
+        columns = case.subject.uniform_columns(batch.tokens.shape[1])
+
+        def program() -> Block:
+            return caller.one(batch, _scripted(case, columns))  # noqa: B023 (called within this iteration)
+
+        found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline)
+        leaves += found.leaves
+        for block, mass in found.law.items():
+            law[block] += weight * mass
+        for message, mass in found.failures.items():
+            failures[message] += weight * mass
+    touched(caller)
+    return Reading("enumerate", dict(law), dict(failures), effort=f"{leaves} branches on {len(case.trees)} trees, exact")
+
+
+def _scripted(case: Case, columns: int) -> dict[str, Any]:
+    """The randomness argument of a scripted run: every draw it leads to is one of the calls that are scripted."""
+    subject = case.subject
+    if subject.randomness == "internal":
+        return {}
+    if subject.randomness == "seeds":
+        return {"seeds": np.zeros(1, dtype=np.int64) if subject.framework == "numpy" else _torch().zeros(1, dtype=_torch().int64)}
+    if subject.randomness == "generator":
+        from .readings.enumerate import scripted_generator
+
+        return {"generator": scripted_generator(subject.framework)}
+    if subject.framework == "numpy":
+        return {"uniforms": np.random.default_rng().random((1, columns))}
+    return {"uniforms": _torch().rand(1, columns, dtype=getattr(_torch(), subject.uniforms_dtype))}
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch
+
+
+def _on_tapes(case: Case, caller: Caller, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Blocks [n, D + 1] of the trees ``rows`` [n] on the tapes ``values`` [n, M], a chunk at a time."""
+    size = 1 if not case.subject.batched else CHUNK
+    blocks = np.full((len(rows), case.depth + 1), -1, dtype=np.int64)
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        answer = caller(case.batch.take(rows[part]), {"uniforms": caller.uniforms(values[part])})[:, : case.depth + 1]
+        blocks[part, : answer.shape[1]] = answer
+    return blocks
+
+
+def integrate(case: Case, deadline: float | None = None, fresh: int = 1_000_000) -> Reading:
+    """The piecewise constant map from tape to block, tree by tree.
+
+    ``fresh`` random tapes are shared out over the trees by probability, and all must agree with the maps.  If tree t is wrong on mass e_t, its
+    n_t >= fresh Pr(t) tapes agree with probability at most exp(-n_t e_t), all of them with exp(-fresh sum_t Pr(t) e_t): so the averaged law is
+    wrong by at most ln(1/delta) / fresh.  A map mended r - 1 times spends delta 2^-10 / (r (r - 1)) of its own, the first map the rest.
+    """
+    from .readings.integrate import integrate_law
+
+    caller = Caller(case)
+    law: defaultdict[Block, Fraction] = defaultdict(Fraction)
+    exponent, tapes_used = math.log(1 / DELTA), 0
+    columns = case.subject.uniform_columns(case.batch.tokens.shape[1])
+    for row in range(_trees(case)):
+        weight = fraction(case.probabilities[row])
+        known: dict[Block, int] = {}
+
+        def outcomes(values: np.ndarray) -> np.ndarray:
+            blocks = _on_tapes(case, caller, np.full(len(values), row), values)  # noqa: B023
+            return _numbered(blocks, known)  # noqa: B023
+
+        found = integrate_law(
+            outcomes,
+            columns,
+            order=case.subject.consumption(case.batch.tokens.shape[1]),
+            grid_bits=24,
+            fresh=max(math.ceil(fresh * weight), 1 << 12),
+            deadline=deadline,
+        )
+        names = list(known)
+        for number, mass in found.law.items():
+            law[names[number]] += weight * fraction(mass)
+        tapes_used += found.tapes
+        if found.rounds > 1:
+            exponent += math.log(1024 * found.rounds * (found.rounds - 1))
+    touched(caller)
+    return Reading("integrate", dict(law), resolution=Fraction(exponent / fresh), effort=f"{tapes_used} tapes on {len(case.trees)} trees")
+
+
+def _numbered(blocks: np.ndarray, known: dict[Block, int]) -> np.ndarray:
+    distinct, inverse = np.unique(blocks, axis=0, return_inverse=True)
+    numbers = np.array([known.setdefault(block_of(row), len(known)) for row in distinct], dtype=np.int64)
+    return numbers[inverse.reshape(-1)]
+
+
+def bracket(case: Case) -> Reading | None:
+    """The reference's law, when the subject agrees with it around every threshold; None when it does not (then integrate tells what it does)."""
+    caller = Caller(case)
+    reference, law, columns = case.subject.reference, case.reference_law, case.subject.uniform_columns(case.batch.tokens.shape[1])
+    assert reference is not None and law is not None
+    bits = 53 if case.subject.uniforms_dtype == "float64" else 24
+    leaves: list[tuple[int, Branch]] = []
+    thresholds = Fraction(0)
+    for row in range(_trees(case)):
+        found, mass = branches(reference, case.target, list(case.trees)[row])
+        leaves += [(row, branch) for branch in found]
+        thresholds += fraction(case.probabilities[row]) * mass
+    for width in WIDTHS if bits == 53 else WIDTHS[1:]:
+        rng = np.random.default_rng(0)
+        probes = [(row, branch, *tapes(branch, columns, width, bits, rng)) for row, branch in leaves]
+        rows = np.concatenate([np.full(len(values), row) for row, _, values, _ in probes])
+        values = np.concatenate([values for _, _, values, _ in probes])
+        at_edge = np.concatenate([edge for _, _, _, edge in probes])
+        wanted = [branch.block for _, branch, values, _ in probes for _ in values]
+        got = [block_of(block) for block in _on_tapes(case, caller, rows, values)]
+        differs = np.array([block != want for block, want in zip(got, wanted, strict=True)])
+        if not (differs & ~at_edge).any():
+            touched(caller)
+            edges = tuple(sorted({f"at u = 0 or u = 1 - 2^-{bits} it emits {list(got[i])}, not {list(wanted[i])}" for i in np.flatnonzero(differs)}))
+            effort = (
+                f"bracketed: {len(values)} tapes on {len(leaves)} branches of {len(case.trees)} trees, width 2^-{width.denominator.bit_length() - 1}"
+            )
+            exact = {block: fraction(probability) for block, probability in law.items()}
+            return Reading("bracket", exact, resolution=thresholds * width, effort=effort, edges=edges)
+    return None
+
+
+def touched(caller: Caller) -> None:
+    """An argument overwritten without saying so is an error: engines reuse their buffers."""
+    if caller.touched:
+        names = ", ".join(sorted(caller.touched))
+        raise SubjectError(f"{caller.subject.name} overwrites its argument {names} on instance {caller.case.instance.name} without declaring it")

@@ -1,0 +1,1 @@
+"""Ways to read the law of a subject, strongest first: enumerate, integrate, sample."""

@@ -1,0 +1,141 @@
+"""Bracketing: drive a subject just below and just above every threshold of the exact reference, along every branch.
+
+Every decision of a verifier compares one uniform with thresholds that depend on earlier outcomes only.  The reference, run on all its branches,
+says where they are; a subject that agrees with it within ``width`` of each threshold has the reference's law up to the mass that can hide there:
+sum over decisions of (probability of coming to it) x (number of its thresholds) x width.
+
+Needs the "draftproof" layout of uniforms: column v decides node v, column 0 draws the bonus token (``tree_exit``: column 1 draws the exit).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+
+from draftproof.reference.laws import Law
+from draftproof.reference.models import Model
+from draftproof.reference.rational import Rational, fraction
+from draftproof.reference.trees import Node, level_order
+from draftproof.reference.verifiers import Family
+
+Block = tuple[int, ...]
+T = TypeVar("T")
+
+
+@dataclass
+class Decision:
+    """One decision on a branch: the column it reads and the interval [low, high) of that uniform which leads on along this branch."""
+
+    column: int
+    low: Fraction
+    high: Fraction
+
+
+@dataclass
+class Branch:
+    """One leaf of the reference on one tree: its decisions in order, its probability and the block it emits.
+
+    Decisions before number ``fresh`` were met in the same way on an earlier branch.
+    """
+
+    decisions: list[Decision] = field(default_factory=list)
+    reach: Fraction = Fraction(1)
+    block: Block = ()
+    fresh: int = 0
+
+
+class _Tape:
+    """A Chance that takes prescribed turns and records where in [0, 1) each of them lies; new decisions take the first turn."""
+
+    def __init__(self, turns: list[int], column_of: Callable[[Any], int]):
+        self.turns, self.column_of = turns, column_of
+        self.taken = 0
+        self.branch = Branch()
+        self.widths: list[int] = []  # number of turns each decision offers
+        self.recorded: list[bool] = []  # whether it reads a uniform
+        self.thresholds = Fraction(0)  # sum over new decisions of reach x number of thresholds
+
+    def flip(self, probability: Rational, at: Any = None) -> bool:
+        accept = min(max(fraction(probability), Fraction(0)), Fraction(1))
+        return self._turn([(True, accept), (False, 1 - accept)], at)
+
+    def draw(self, law: Law[Any], at: Any = None) -> Any:
+        return self._turn([(outcome, fraction(weight)) for outcome, weight in law.items()], at)
+
+    def _turn(self, offers: list[tuple[T, Fraction]], at: Any) -> T:
+        edges, live = [Fraction(0)], []
+        for outcome, weight in offers:
+            if weight:
+                live.append(outcome)
+                edges.append(edges[-1] + weight)
+        if self.taken == len(self.turns):
+            self.turns.append(0)
+            self.thresholds += self.branch.reach * (len(live) - 1)
+        turn = self.turns[self.taken]
+        self.taken += 1
+        self.widths.append(len(live))
+        low, high = list(pairwise(edges))[turn]
+        column = self.column_of(at)
+        self.recorded.append(bool(column) or len(live) > 1)
+        if self.recorded[-1]:  # the root is always accepted: its column is the bonus token's
+            self.branch.decisions.append(Decision(column, low, high))
+        self.branch.reach *= high - low
+        return live[turn]
+
+
+def branches(family: Family, target: Model, tree: Node) -> tuple[list[Branch], Fraction]:
+    """Every branch of the reference on one tree, and the threshold mass: sum over decisions of reach x number of thresholds."""
+    index = {id(node): position for position, node in enumerate(level_order(tree))}
+
+    def column_of(at: Any) -> int:
+        return 1 if at == "exit" else 0 if at == "bonus" else index[id(at)]
+
+    found, thresholds, turns = [], Fraction(0), list[int]()
+    while True:
+        tape = _Tape(turns, column_of)
+        shared = max(len(turns) - 1, 0)
+        answer = family.verify(target, tree, tape)
+        bonus = tape.draw(answer.bonus, at="bonus") if len(answer.bonus) > 1 else next(iter(answer.bonus))
+        tape.branch.block = (*answer.node.path, bonus)
+        tape.branch.fresh = sum(tape.recorded[:shared])
+        found.append(tape.branch)
+        thresholds += tape.thresholds
+        while turns and turns[-1] + 1 == tape.widths[len(turns) - 1]:
+            turns.pop()
+        if not turns:
+            return found, thresholds
+        turns[-1] += 1
+
+
+def tapes(branch: Branch, columns: int, width: Fraction, bits: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(tapes [n, columns], edge [n] bool): for each fresh decision one tape near either end of its interval, the other uniforms inside theirs.
+
+    ``edge`` marks tapes that use u = 0 or the largest uniform below 1: boundary events, reported apart.
+    Ends nearer together than twice ``width`` are probed once, in the middle.
+    """
+    lows = np.zeros(columns)
+    highs = np.ones(columns)
+    for decision in branch.decisions:
+        lows[decision.column], highs[decision.column] = float(decision.low + width), float(decision.high - width)
+    narrow = highs < lows
+    middle = (lows + highs) / 2
+    lows, highs = np.where(narrow, middle, lows), np.where(narrow, middle, highs)
+    probes, edge = [], []
+    for decision in branch.decisions[branch.fresh :]:
+        ends = [(lows[decision.column], False), (highs[decision.column], False)]
+        if decision.low == 0:
+            ends.append((0.0, True))
+        if decision.high == 1:
+            ends.append((1 - 2.0**-bits, True))
+        for value, at_edge in ends:
+            tape = lows + (highs - lows) * rng.random(columns)
+            tape[decision.column] = value
+            probes.append(tape)
+            edge.append(at_edge)
+    if not probes:
+        probes, edge = [rng.random(columns)], [False]
+    grid = np.minimum(np.rint(np.array(probes) * 2.0**bits), 2.0**bits - 1) / 2.0**bits
+    return grid, np.array(edge)

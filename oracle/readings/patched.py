@@ -1,0 +1,62 @@
+"""Random calls that ask the script instead of a generator; put in place for one reading and always taken out again."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .scripted import DOUBLE, choose_one_of, note_seed, rewound
+from .uniforms import draw_uniform
+
+Patch = tuple[Any, str, Any]  # owner, name, replacement
+
+
+@contextmanager
+def patched() -> Iterator[None]:
+    """Python's, numpy's and, where it is loaded, torch's random calls are scripted inside."""
+    from .patched_numpy import numpy_patches
+
+    patches = [*python_patches(), *numpy_patches()]
+    if "torch" in sys.modules:
+        from .patched_torch import torch_patches
+
+        patches += torch_patches()
+    undo: list[tuple[Any, str, bool, Any]] = []
+    try:
+        for owner, name, replacement in patches:
+            undo.append((owner, name, name in vars(owner), getattr(owner, name)))
+            setattr(owner, name, replacement)
+        yield
+    finally:
+        for owner, name, own, original in reversed(undo):
+            if own:
+                setattr(owner, name, original)
+            else:
+                delattr(owner, name)
+
+
+def python_patches() -> list[Patch]:
+    """What `random` builds on: choices, randrange, sample, shuffle and the rest follow."""
+    patches: list[Patch] = [
+        (random, "random", _module_random),
+        (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
+        (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
+        (random, "setstate", lambda state: rewound()),
+    ]
+    for owner in (random.Random, random.SystemRandom):
+        patches += [
+            (owner, "random", lambda self: draw_uniform(DOUBLE)),
+            (owner, "getrandbits", lambda self, bits: choose_one_of(1 << bits)),
+            (owner, "_randbelow", lambda self, count: choose_one_of(count)),
+            (owner, "seed", lambda self, a=None, version=2: note_seed("random.Random", a)),
+            (owner, "setstate", lambda self, state: rewound()),
+        ]
+    return patches
+
+
+def _module_random() -> Any:
+    return draw_uniform(DOUBLE)
+

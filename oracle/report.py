@@ -1,0 +1,150 @@
+"""What a run says: verdicts, errors, and one outcome, as an object, as JSON and on a terminal."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from draftproof import __version__
+
+from .verdicts import Verdict
+
+EXIT_CODES = {"conform": 0, "nonconform": 1, "error": 2, "inconclusive": 3}
+KINDS = ("support", "exactness", "acceptance")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A subject that could not be judged on an instance: it raised, hung, or returned nonsense."""
+
+    subject: str
+    instance: str
+    message: str
+
+
+@dataclass
+class Report:
+    """Everything a run found.  ``settings`` are the ones it ran under."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    errors: list[Failure] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> str:
+        """error, nonconform, inconclusive or conform: the first that occurs.  Nothing judged is an error, never a pass."""
+        if self.errors or not self.verdicts:
+            return "error"
+        outcomes = {verdict.outcome for verdict in self.verdicts}
+        return next((outcome for outcome in ("nonconform", "inconclusive") if outcome in outcomes), "conform")
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def subjects(self) -> list[str]:
+        return list(dict.fromkeys([*(v.subject for v in self.verdicts), *(e.subject for e in self.errors)]))
+
+    def of(self, subject: str) -> "Report":
+        """The part about one subject."""
+        return Report(
+            [verdict for verdict in self.verdicts if verdict.subject == subject],
+            [error for error in self.errors if error.subject == subject],
+            self.settings,
+        )
+
+    def add(self, other: "Report") -> None:
+        self.verdicts += other.verdicts
+        self.errors += other.errors
+        self.settings = self.settings or other.settings
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "draftproof": __version__,
+            "outcome": self.outcome,
+            "settings": self.settings,
+            "verdicts": [verdict.as_dict() for verdict in self.verdicts],
+            "errors": [vars(error) for error in self.errors],
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self))
+
+
+def lines(report: Report) -> Iterable[str]:
+    """The report as plain text: a line per subject and verdict kind, then each failure with what went wrong and how to see it again."""
+    for subject in report.subjects:
+        part = report.of(subject)
+        yield f"{part.outcome:<12} {subject}"
+        for kind in KINDS:
+            yield from _kind(part, kind)
+        for error in part.errors:
+            yield f"  error       instance {error.instance}: {error.message}"
+        yield from _failures(part)
+
+
+def _kind(part: Report, kind: str) -> Iterable[str]:
+    verdicts = [verdict for verdict in part.verdicts if verdict.verdict == kind]
+    if not verdicts:
+        return
+    counts = {outcome: sum(verdict.outcome == outcome for verdict in verdicts) for outcome in EXIT_CODES}
+    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    ways = ", ".join(sorted({verdict.way for verdict in verdicts}))
+    worst = max(verdicts, key=lambda verdict: verdict.number or 0.0)
+    number = {"support": "largest impossible mass", "exactness": "largest total variation", "acceptance": "longest E[L]"}[kind]
+    yield f"  {kind:<11} {said}   read by {ways}   {number} {worst.number:.3g}"
+    notes = [(verdict.instance, note) for verdict in verdicts for note in verdict.notes]
+    if notes:
+        instance, note = notes[0]
+        yield f"  {'':<11} {len(notes)} boundary notes, first on {instance}: {note}"
+
+
+def _failures(part: Report) -> Iterable[str]:
+    for outcome in ("nonconform", "inconclusive"):
+        for kind in KINDS:
+            found = [verdict for verdict in part.verdicts if verdict.verdict == kind and verdict.outcome == outcome]
+            if found:
+                smallest = min(found, key=lambda verdict: verdict.details.get("size", 0))
+                yield ""
+                yield f"{outcome}   {smallest.subject}   {kind} on {smallest.instance}      read by {smallest.way}: {smallest.effort}"
+                yield f"  {smallest.message}"
+                if outcome == "nonconform":
+                    yield f"  see it again: draftproof law {smallest.instance} --subject {smallest.subject}"
+
+
+def table(report: Report, expected: dict[str, str] | None = None) -> Any:
+    """A rich table, one row per subject.  ``expected`` maps a subject to the outcome it should have (default: conform)."""
+    from rich.table import Table
+
+    shown = Table(title="draftproof", title_justify="left")
+    for column in ("subject", "outcome", "read by", "instances", "largest TV", "first failure"):
+        shown.add_column(column, overflow="fold")
+    for subject in report.subjects:
+        part = report.of(subject)
+        exactness = [verdict for verdict in part.verdicts if verdict.verdict == "exactness"]
+        worst = max((verdict.number or 0.0 for verdict in exactness), default=None)
+        bad = next(
+            (v for kind in ("exactness", "acceptance", "support") for v in part.verdicts if v.verdict == kind and v.outcome == "nonconform"), None
+        )
+        message = part.errors[0].message if part.errors else f"{bad.instance}: {bad.message}" if bad else ""
+        wanted = (expected or {}).get(subject, "conform")
+        colour = "green" if part.outcome == wanted else "red"
+        shown.add_row(
+            subject,
+            f"[{colour}]{part.outcome}[/]",
+            ", ".join(sorted({verdict.way for verdict in part.verdicts})),
+            str(len({verdict.instance for verdict in part.verdicts})),
+            "" if worst is None else f"{worst:.2g}",
+            _plain(message),
+        )
+    return shown
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)

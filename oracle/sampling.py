@@ -1,0 +1,236 @@
+"""Sampling: the way of reading that needs nothing but answers.
+
+Every block gets a fresh draft tree from its declared laws and fresh randomness.  Exactness is decided by an e-process over prefixes
+(``eprocess``): a lossless subject is rejected with probability at most alpha, however long it is watched.  It conforms when the upper confidence
+bound on its total variation is at most the tolerance; ten samples never conform.
+"""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from typing import Any
+
+import numpy as np
+
+from draftproof.reference.chance import simulate
+from draftproof.reference.growth import total_variation
+from draftproof.reference.models import Prefix
+from draftproof.reference.rational import rational
+from draftproof.reference.trees import merged, populate
+
+from .calling import Caller
+from .cases import Batch, Block, Case
+from .confidence import MeanLength, total_variation_upper_bound
+from .eprocess import stream_log_e_value
+from .grouped import GroupedProcess, events
+from .reading import touched
+from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, acceptance, as_json, describe, first_violation
+
+FIRST_LOOK, LARGEST_BATCH = 1 << 12, 1 << 15
+LENGTH_SLACK = Fraction(1, 20)
+"""Half-width to which E[L] is measured before sampling stops."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one instance may cost: its share of alpha, a deadline (``time.monotonic()``) and a number of blocks."""
+
+    alpha: float
+    deadline: float
+    blocks: int = 1 << 20
+
+
+class Sample:
+    """What has been seen so far: independent observations, each a block or a group of blocks that share a draft."""
+
+    def __init__(self, case: Case):
+        self.case, self.group = case, case.subject.rows_per_draft
+        self.blocks: Counter[Block] = Counter()
+        self.impossible: Counter[Block] = Counter()
+        self.lengths = MeanLength(1, case.depth + 1)
+        self.observations = 0
+        self._rows: dict[Prefix, list[float]] = {}
+        self._grouped = GroupedProcess(self.target) if self.group > 1 else None
+
+    def target(self, prefix: Prefix) -> list[float]:
+        """The target row as floats."""
+        if prefix not in self._rows:
+            law = self.case.target(prefix)
+            self._rows[prefix] = [float(law[token]) for token in range(self.case.instance.vocabulary)]
+        return self._rows[prefix]
+
+    def add(self, rows: np.ndarray) -> None:
+        """Blocks [n, W], consecutive ``rows_per_draft`` of them one observation."""
+        distinct, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        blocks = [tuple(int(token) for token in row if token >= 0) for row in distinct]
+        possible = [self._possible(block) for block in blocks]
+        for block, count, fine in zip(blocks, counts, possible, strict=True):
+            (self.blocks if fine else self.impossible)[block] += int(count)
+        lengths: Counter[int] = Counter()
+        if self._grouped is None:
+            for block, count in zip(blocks, counts, strict=True):
+                lengths[len(block)] += int(count)
+        else:
+            for members in inverse.reshape(-1, self.group):
+                self._grouped.update([events(blocks[member]) for member in members if possible[member]])
+                lengths[len(blocks[members[0]])] += 1
+        self.lengths.update(lengths)
+        self.observations += len(rows) // self.group
+
+    def _possible(self, block: Block) -> bool:
+        return all(self.target(block[:length])[token] > 0 for length, token in enumerate(block))
+
+    def log_capital(self) -> float:
+        """Log of the test martingale for "lossless"; tokens the target cannot emit are judged apart."""
+        return self._grouped.log_e if self._grouped else stream_log_e_value(self.blocks, self.target)
+
+    def upper_bound(self, delta: float) -> float:
+        """Upper confidence bound on the total variation, impossible blocks included."""
+        seen = {block: count / self.group for block, count in (self.blocks + self.impossible).items()}
+        return total_variation_upper_bound(seen, self.target, delta)
+
+    def impossible_beyond_boundary(self, alpha: float) -> bool:
+        """Whether the impossible blocks are too many for boundary events of mass 2^-23."""
+        from scipy.stats import binom
+
+        count = sum(self.impossible.values())
+        return count > 0 and float(binom.sf(count - 1, self.observations * self.group, float(BOUNDARY))) <= alpha
+
+
+def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note: str = "") -> tuple[Sample, list[Verdict]]:
+    """Independent blocks until the verdicts support, exactness and acceptance are clear or the budget is spent; they share alpha equally."""
+    limit = DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance
+    alpha, seen, start = budget.alpha / 3, Sample(case), time.monotonic()
+    source = _Source(case, seed)
+    size, outcome, bound, capital = FIRST_LOOK, "inconclusive", 1.0, 0.0
+    with _seeded(seed):
+        while seen.observations < budget.blocks and time.monotonic() < budget.deadline:
+            for rows in source.blocks(size, budget.deadline):
+                seen.add(rows)
+            capital, bound = seen.log_capital(), seen.upper_bound(alpha)
+            if capital >= -log(alpha) and not case.subject.lossy:
+                outcome = "nonconform"
+                break
+            low, high = seen.lengths.interval(alpha)
+            if (bound <= limit or case.subject.lossy) and high - low <= 2 * float(LENGTH_SLACK):
+                outcome = "conform"
+                break
+            size = min(2 * size, LARGEST_BATCH * 4)
+    if outcome == "inconclusive" and bound <= limit:
+        outcome = "conform"
+    touched(source.caller)
+    what = "blocks" if seen.group == 1 else f"drafts of {seen.group} rows"
+    effort = f"{seen.observations} {what} in {time.monotonic() - start:.1f} s, e-value {_scientific(capital)}{note}"
+    return seen, [_support(seen, alpha, effort), _exactness(seen, outcome, bound, limit, effort), _acceptance(seen, alpha, effort)]
+
+
+def _scientific(capital: float) -> str:
+    exponent = capital / log(10)
+    return f"10^{exponent:.1f}" if abs(exponent) > 3 else f"{10**exponent:.3g}"
+
+
+def _support(sample: Sample, alpha: float, effort: str) -> Verdict:
+    case, count = sample.case, sum(sample.impossible.values())
+    share = count / max(sample.observations * sample.group, 1)
+    notes = [f"emitted {list(block)} {times} times, which the target cannot" for block, times in sorted(sample.impossible.items())]
+    bad = sample.impossible_beyond_boundary(alpha)
+    message = f"{notes[0]}, in {sample.observations * sample.group} blocks" if bad else "nothing impossible is emitted"
+    outcome = "nonconform" if bad else "conform"
+    return Verdict(case.subject.name, case.instance.name, "support", outcome, "sample", share, float(BOUNDARY), message, effort, tuple(notes))
+
+
+def _exactness(sample: Sample, outcome: str, bound: float, limit: float, effort: str) -> Verdict:
+    case, total = sample.case, sum(sample.blocks.values())
+    law = {block: rational(Fraction(count, total)) for block, count in sample.blocks.items()}
+    violation, message = None, f"total variation at most {bound:.3g}, with confidence"
+    if case.subject.lossy:
+        message = f"lossy, as its author says: {message}"
+    elif outcome == "inconclusive":
+        message = f"total variation is at most {bound:.3g}, not known to be at most {limit:g}: more blocks or more time are needed"
+    elif outcome == "nonconform" and law:
+        noise = Fraction(4) / Fraction(max(total, 1)) ** 1  # cells of a handful of blocks are not evidence
+        first = first_violation(law, case, max(Fraction(float(total_variation(law, case.target))) / 8, noise))
+        assert first is not None
+        violation, message = as_json(first), f"{describe(first)} (estimates)"
+    number = bound if outcome != "nonconform" else float(total_variation(law, case.target)) if law else 1.0
+    return Verdict(case.subject.name, case.instance.name, "exactness", outcome, "sample", number, limit, message, effort, violation=violation)
+
+
+def _acceptance(sample: Sample, alpha: float, effort: str) -> Verdict:
+    low, high = (Fraction(end) for end in sample.lengths.interval(alpha))
+    return acceptance(sample.case, "sample", effort, low, high, Fraction(0))
+
+
+class _Source:
+    """Fresh draft trees and fresh randomness, and the subject's blocks on them."""
+
+    def __init__(self, case: Case, seed: int):
+        self.case, self.caller, self.rng = case, Caller(case), np.random.default_rng(seed)
+        self._trees = random.Random(seed)
+        self._generator: Any = None
+        self.seed = seed
+
+    def blocks(self, count: int, deadline: float) -> Iterator[np.ndarray]:
+        """Blocks [n, D + 1] in parts, ``count`` in all unless the deadline passes first."""
+        group = self.case.subject.rows_per_draft
+        size = 1 if not self.case.subject.batched else max(LARGEST_BATCH // group, 1) * group
+        made: list[np.ndarray] = []
+        for start in range(0, count, size):
+            batch = self._draw(-(-min(size, count - start) // group), group)
+            rows = np.full((len(batch), self.case.depth + 1), -1, dtype=np.int64)
+            answer = self.caller(batch, self._randomness(batch))[:, : self.case.depth + 1]
+            rows[:, : answer.shape[1]] = answer
+            made.append(rows)
+            if time.monotonic() > deadline:
+                break
+        yield np.concatenate(made)
+
+    def _draw(self, count: int, group: int) -> Batch:
+        if self.case.enumerable:
+            chances = np.array([float(probability) for probability in self.case.probabilities])
+            trees = self.rng.choice(len(chances), size=count, p=chances / chances.sum())
+            return self.case.batch.take(np.repeat(trees, group))
+        topology, scheme = self.case.instance.topology, self.case.scheme
+        drawn = list(simulate(lambda chance: populate(topology, scheme, chance), self._trees, count).elements())
+        reference = self.case.subject.reference
+        distinct = drawn if reference is None or reference.reads_declared else [merged(tree) for tree in drawn]
+        return self.case.arrays(distinct).take(np.repeat(np.arange(count), group))
+
+    def _randomness(self, batch: Batch) -> dict[str, Any]:
+        subject = self.case.subject
+        if subject.randomness == "uniforms":
+            bits = 24 if subject.uniforms_dtype == "float32" else 53
+            shape = (len(batch), subject.uniform_columns(batch.tokens.shape[1]))
+            return {"uniforms": self.caller.uniforms(self.rng.integers(0, 1 << bits, size=shape) * 2.0**-bits)}
+        if subject.randomness == "seeds":
+            return {"seeds": self.caller.integers(self.rng.integers(0, 1 << 62, size=len(batch)))}
+        if subject.randomness == "generator":
+            if self._generator is None:
+                self._generator = self.caller.generator(self.seed)
+            return {"generator": self._generator}
+        return {}
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """The global generators seeded, so that a run can be repeated, and put back as they were."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))
+    if torch:
+        torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        if torch:
+            torch.set_rng_state(states[2])

@@ -1,0 +1,205 @@
+"""Subjects: what is judged, and how it likes to be called.
+
+A subject is a callable of one of two shapes (B rows at once, N nodes, V tokens, D the depth of the deepest node, K drafts):
+
+* tree:  ``f(tokens[B,N], parents[B,N], valid[B,N], target[B,N,V], declared[B,N,V] | None, **randomness) -> (blocks[B,D+1], accepted[B])``
+* chain: ``f(drafts[B,K], declared[B,K,V] | None, target[B,K+1,V], **randomness) -> (blocks[B,K+1], accepted[B])``
+
+Node 0 is the root, its token and declared row ignored; the root and padding are their own parent; siblings are verified in index order, the
+order in which they were drawn; ``declared=None`` means one-hot.  Blocks are the emitted tokens, bonus included, padded with -1.
+"""
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from draftproof.reference.verifiers import FAMILIES, Family, family
+
+Shape = Literal["tree", "chain"]
+Rows = Literal["probs", "log_probs", "logits"]
+Randomness = Literal["internal", "generator", "uniforms", "seeds"]
+
+CLAIMS = ("lossless", "conditionally_optimal", "optimal_on_chains", "optimal_on_fixed_trees", "lossy")
+
+
+class SubjectError(Exception):
+    """A subject that could not be loaded or called, or returned nonsense; says which instance and what came back."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A callable and what its author declares about it.
+
+    ``family``: the reference it claims to be, which fixes the drafting schemes it is given and the exact E[L]; None judges losslessness only.
+    ``rows``, ``dtype``, ``framework``, ``device``: the form of the rows it takes.
+    ``randomness``: ``internal`` (nothing passed), ``generator`` (a torch or numpy generator), ``uniforms`` ([B, M] in [0, 1)), ``seeds`` ([B]).
+    ``columns``: M as a function of N (default N); ``order``: the columns in the order the walk consumes them, bonus last (default: 1, 2, ..., 0).
+    ``layout``: "draftproof" when node v's decision reads column v and the bonus column 0, as gpu_impl does; allows bracketing.
+    ``uniforms_dtype``: "float32" (24-bit uniforms) or "float64".
+    ``batched``: False when it takes one row at a time.
+    ``rows_per_draft``: rows that are given one sampled draft tree; they count as one observation.
+    ``overwrites``: names of arguments it overwrites on purpose.
+    ``temperature``, ``top_k``, ``top_p``: processors it applies itself to the rows it is given.
+    ``claims``: any of CLAIMS.
+    """
+
+    call: Callable[..., Any]
+    name: str
+    shape: Shape = "tree"
+    family: str | None = None
+    rows: Rows = "probs"
+    dtype: str = "float32"
+    framework: Literal["numpy", "torch"] = "torch"
+    device: str = "cpu"
+    randomness: Randomness = "internal"
+    columns: Callable[[int], int] | None = None
+    order: Callable[[int], Sequence[int]] | None = None
+    layout: str | None = None
+    uniforms_dtype: Literal["float32", "float64"] = "float32"
+    batched: bool = True
+    rows_per_draft: int = 1
+    overwrites: tuple[str, ...] = ()
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    claims: tuple[str, ...] = ("lossless",)
+
+    def __post_init__(self) -> None:
+        choices = {
+            "shape": ("tree", "chain"),
+            "rows": ("probs", "log_probs", "logits"),
+            "framework": ("numpy", "torch"),
+            "dtype": ("float16", "bfloat16", "float32", "float64"),
+            "randomness": ("internal", "generator", "uniforms", "seeds"),
+            "uniforms_dtype": ("float32", "float64"),
+        }
+        for key, known in choices.items():
+            if getattr(self, key) not in known:
+                raise SubjectError(f"{self.name}: {key}={getattr(self, key)!r} is not one of {', '.join(known)}")
+        for claim in self.claims:
+            if claim not in CLAIMS:
+                raise SubjectError(f"{self.name}: unknown claim {claim!r}; known: {', '.join(CLAIMS)}")
+        if self.dtype == "bfloat16" and self.framework == "numpy":
+            raise SubjectError(f"{self.name}: numpy has no bfloat16")
+        if self.temperature is not None and self.rows == "probs":
+            raise SubjectError(f"{self.name}: a temperature applies to logits or log_probs, not to probs")
+        if self.family is not None:
+            try:
+                object.__setattr__(self, "family", family(self.family).name)
+            except ValueError as error:
+                raise SubjectError(f"{self.name}: {error}") from None
+
+    @property
+    def reference(self) -> Family | None:
+        return None if self.family is None else FAMILIES[self.family]
+
+    @property
+    def lossy(self) -> bool:
+        return "lossy" in self.claims
+
+    def uniform_columns(self, nodes: int) -> int:
+        """M for trees of ``nodes`` nodes (the root counted)."""
+        return self.columns(nodes) if self.columns else nodes
+
+    def consumption(self, nodes: int) -> list[int]:
+        """Columns of the uniforms in the order the walk consumes them."""
+        columns = self.uniform_columns(nodes)
+        return list(self.order(nodes)) if self.order else [*range(1, columns), 0]
+
+
+def tree(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
+    """Decorator: declare a tree-shaped subject, e.g. ``@tree(family="traversal", randomness="uniforms")``."""
+    return _decorate(function, {"shape": "tree", **declares})
+
+
+def chain(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
+    """Decorator: declare a chain-shaped subject, e.g. ``@chain(family="token", rows="logits")``."""
+    return _decorate(function, {"shape": "chain", **declares})
+
+
+def _decorate(function: Callable[..., Any] | None, declares: dict[str, Any]) -> Any:
+    if function is None:
+        return lambda later: _decorate(later, declares)
+    subject_of(function, **declares)  # a wrong declaration is an error where it is written
+    function.__draftproof__ = declares  # type: ignore[attr-defined]
+    return function
+
+
+def subject_of(function: Any, **overrides: Any) -> Subject:
+    """A Subject from a Subject or a callable: its decorator's declarations, else what its signature shows, then ``overrides``."""
+    if isinstance(function, Subject):
+        return replace(function, **overrides)
+    if not callable(function):
+        raise SubjectError(f"{function!r} is not callable")
+    declares = {**_shown(function), **getattr(function, "__draftproof__", {}), **overrides}
+    name = declares.pop("name", None) or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', repr(function))}"
+    try:
+        return Subject(function, name, **declares)
+    except TypeError as error:
+        raise SubjectError(f"{name}: {error}") from None
+
+
+def _shown(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+    shown: dict[str, Any] = {"shape": "chain" if names and names[0] == "drafts" else "tree"}
+    for kind in ("uniforms", "generator", "seeds"):
+        if kind in names:
+            return {**shown, "randomness": kind}
+    return shown
+
+
+def load(spec: str) -> list[Subject]:
+    """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``) or ``module:callable`` or ``path/file.py:callable``,
+    either with ``@family``.
+
+    Raises SubjectError when it cannot be imported or found, saying what is missing.
+    """
+    place, _, claimed = spec.partition("@")
+    overrides = {"family": claimed} if claimed else {}
+    if place == "transformers":
+        from .adapters.transformers import speculative_sampling
+
+        return [subject_of(speculative_sampling(), **overrides)]
+    if place == "gpu_impl":
+        from .adapters.gpu_impl import verifiers
+
+        return [subject_of(verifier, **overrides) for verifier in verifiers()]
+    module_name, colon, attribute = place.rpartition(":")
+    if not colon or not module_name or not attribute:
+        raise SubjectError(f"{spec!r} is not a subject: give module:callable, module:callable@family, transformers or gpu_impl")
+    found: Any = _import(module_name)
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise SubjectError(f"{module_name} has no {attribute!r}") from None
+    return [subject_of(found, name=place, **overrides)]
+
+
+def _import(module_name: str) -> Any:
+    try:
+        if module_name.endswith(".py"):
+            return _from_file(Path(module_name))
+        if "" not in sys.path and str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))  # a console script does not see the folder it is run in
+        return importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:  # importing runs the author's code, which may do anything
+        raise SubjectError(f"cannot import {module_name}: {type(error).__name__}: {error}") from error
+
+
+def _from_file(path: Path) -> Any:
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module

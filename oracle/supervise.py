@@ -1,0 +1,59 @@
+"""Run a subject in a process of its own: one that crashes, hangs in native code or prints to stdout costs its own instance and nothing else."""
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+Send = Callable[[Any], None]
+
+GRACE = 10.0
+"""Seconds beyond the time limit before a worker that says nothing is ended; it interrupts itself first where it can."""
+
+
+class WorkerLost(Exception):
+    """The worker died or was ended; says how."""
+
+
+def supervised(task: Callable[..., None], arguments: dict[str, Any], time_limit: float) -> Iterator[Any]:
+    """Messages sent by ``task(send, **arguments)``, run in a new process with its stdout sent to stderr.
+
+    Raises WorkerLost when it dies before it is done, or is silent for longer than ``time_limit`` and a grace.  ``task`` must be importable.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    worker = context.Process(target=_work, args=(theirs, task, arguments), daemon=True)
+    worker.start()
+    theirs.close()
+    try:
+        while True:
+            if not ours.poll(time_limit + GRACE):
+                raise WorkerLost(f"did not come back within the time limit of {time_limit:g} s and could not be interrupted; it was ended")
+            try:
+                kind, message = ours.recv()
+            except EOFError:
+                worker.join()
+                raise WorkerLost(_obituary(worker.exitcode)) from None
+            if kind == "done":
+                return
+            yield message
+    finally:
+        worker.kill()
+        worker.join()
+
+
+def _work(connection: Connection, task: Callable[..., None], arguments: dict[str, Any]) -> None:
+    sys.stdout.flush()
+    os.dup2(2, 1)  # whatever the subject or a solver prints stays out of machine-readable output
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    task(lambda message: connection.send(("message", message)), **arguments)
+    connection.send(("done", None))
+
+
+def _obituary(exitcode: int | None) -> str:
+    if exitcode is not None and exitcode < 0:
+        return f"crashed: the process died of {signal.Signals(-exitcode).name}"
+    return f"ended the process, with exit status {exitcode}"

@@ -1,0 +1,117 @@
+"""The tasks behind ``draftproof check`` and ``draftproof law``, as they run in a worker process."""
+
+import time
+from typing import Any
+
+from draftproof.reference.blocks import block_law
+from draftproof.reference.growth import BlockLaw, expected_length, total_variation, violations
+from draftproof.reference.instances import Instance, InstanceError, load, parse
+from draftproof.reference.models import MissingRow, Model
+from draftproof.reference.rational import fraction, rational
+from draftproof.reference.verifiers import family
+
+from .cases import Case
+from .catalogue import catalogue, find
+from .check import check, without_failures
+from .reading import read
+from .readings.refused import Refused
+from .sampling import Budget, sample
+from .subjects import SubjectError
+from .subjects import load as load_subjects
+from .supervise import Send
+from .verdicts import DEFAULT_TOLERANCE, as_json
+
+
+class UsageError(Exception):
+    """A command that cannot be carried out as given; the message is for the person who gave it."""
+
+
+def instance_named(name: str) -> Instance:
+    """A file, or an instance of the catalogue.  Raises UsageError."""
+    try:
+        if name in {instance.name for instance in catalogue()}:
+            return find(name)
+        return load(name)
+    except InstanceError as error:
+        raise UsageError(str(error)) from None
+
+
+def check_task(send: Send, spec: str, sources: list[dict[str, Any]] | None, **settings: Any) -> None:
+    """Judge ``spec``, sending ("at", instance), verdicts and failures as they come; ("fatal", message) when it cannot begin."""
+    try:
+        instances = None if sources is None else [parse(source, name=source["name"]) for source in sources]
+        check(
+            spec,
+            instances,
+            observe=lambda name, done, total: send(("at", (name, done, total))),
+            record=lambda item: send(("found", item)),
+            **settings,
+        )
+    except (SubjectError, ValueError) as error:
+        send(("fatal", str(error)))
+
+
+def law_task(send: Send, name: str, spec: str, way: str | None, seed: int, time_limit: float) -> None:
+    """The law of a subject on one instance, as the object that ``draftproof law --json`` prints."""
+    try:
+        send(("law", subject_law(name, spec, way, seed, time_limit)))
+    except (SubjectError, UsageError, Refused, MissingRow, ValueError) as error:
+        send(("fatal", str(error)))
+
+
+def subject_law(name: str, spec: str, way: str | None, seed: int, time_limit: float) -> dict[str, Any]:
+    """Read one subject on one instance.  Raises SubjectError, Refused, UsageError."""
+    subjects = load_subjects(spec)
+    if len(subjects) != 1:
+        raise UsageError(f"{spec} names {len(subjects)} subjects; give one, e.g. draftproof.gpu_impl:traversal@traversal")
+    case = Case(subjects[0], instance_named(name))
+    try:
+        if way == "sample":
+            raise Refused("sampling was asked for")
+        reading = without_failures(case, read(case, way, time.monotonic() + time_limit / 2))
+    except Refused:
+        if way not in (None, "sample"):
+            raise
+        return _sampled_law(case, seed, time_limit)
+    law = {block: rational(mass) for block, mass in reading.law.items()}
+    lossless = fraction(total_variation(law, case.target)) + reading.resolution <= DEFAULT_TOLERANCE[reading.way]
+    more = {"way": reading.way, "resolution": str(reading.resolution), "effort": reading.effort}
+    limit = DEFAULT_TOLERANCE[reading.way]
+    return {**described(case.subject.name, law, case.target, lossless, limit), **more}
+
+
+def _sampled_law(case: Case, seed: int, time_limit: float) -> dict[str, Any]:
+    seen, verdicts = sample(case, Budget(1e-6, time.monotonic() + time_limit / 2), None, seed)
+    total = sum(seen.blocks.values()) + sum(seen.impossible.values())
+    law = {block: rational(count) / total for block, count in (seen.blocks + seen.impossible).items()}
+    outcomes = {verdict.verdict: verdict for verdict in verdicts}
+    exact = {"conform": True, "nonconform": False}.get(outcomes["exactness"].outcome)
+    return {**described(case.subject.name, law, case.target, exact, 1e-2), "way": "sample", "effort": outcomes["exactness"].effort}
+
+
+def reference_law(name: str, verifier: str) -> dict[str, Any]:
+    """The exact law of a reference verifier on one instance.  Raises UsageError."""
+    instance = instance_named(name)
+    try:
+        rule = family(verifier)
+        law = block_law(rule, instance.target, instance.topology, instance.scheme)
+        return described(rule.name, law, instance.target, exact=total_variation(law, instance.target) == 0)
+    except (ValueError, MissingRow) as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+def described(name: str, law: BlockLaw, target: Model, exact: bool | None, limit: float = 0) -> dict[str, Any]:
+    """A block law as ``draftproof law --json`` prints it; growth equalities broken by less than ``limit`` are passed over."""
+    first = next(violations(law, target, rational(limit)), None) if exact is not True else None
+    return {
+        "verifier": name,
+        "exact": exact,
+        "total_variation": str(total_variation(law, target)),
+        "expected_length": str(expected_length(law)),
+        "blocks": [
+            {"tokens": list(block), "accepted": len(block) - 1, "probability": str(mass)}
+            for block, mass in sorted(law.items(), key=lambda item: item[0])
+            if mass
+        ],
+        "first_violation": None if first is None else as_json(first),
+    }
