@@ -106,7 +106,7 @@ class MeanLength:
                 self._counts[length] = self._counts.get(length, 0) + times
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """The means not excluded at level alpha, to about 1e-12 of the range."""
+        """The means not excluded at level alpha, to 1e-9 of the range."""
         seen = np.array(sorted(self._counts), dtype=float)
         times = np.array([self._counts[int(length)] for length in seen], dtype=float)
         lower = _excluded_below(seen, times, self._low, self._high, alpha)
@@ -118,7 +118,7 @@ def _excluded_below(lengths: Floats, times: Floats, low: int, high: int, alpha: 
     """The least mean not excluded by bets on longer blocks, rounded down."""
     floor, ceiling = float(low), float(high)  # the capital falls as the mean grows, and is at most 1 at the ceiling
     bets = np.geomspace(1e-5, 1, _BETS)[:, None] / max(1, high - low)
-    while ceiling - floor > 1e-12 * (high - low):
+    while ceiling - floor > 1e-9 * (high - low):
         mean = (floor + ceiling) / 2
         with np.errstate(divide="ignore"):
             log_capitals = np.log1p(bets * (lengths - mean)) @ times

@@ -41,7 +41,7 @@ def patched() -> Iterator[None]:
 def python_patches() -> list[Patch]:
     """What `random` builds on: choices, randrange, sample, shuffle and the rest follow."""
     patches: list[Patch] = [
-        (random, "random", _module_random),
+        (random, "random", lambda: draw_uniform(DOUBLE)),
         (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
         (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
         (random, "setstate", lambda state: rewound()),
@@ -55,8 +55,3 @@ def python_patches() -> list[Patch]:
             (owner, "setstate", lambda self, state: rewound()),
         ]
     return patches
-
-
-def _module_random() -> Any:
-    return draw_uniform(DOUBLE)
-

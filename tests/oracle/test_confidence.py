@@ -124,13 +124,13 @@ def mean_length(counts: NDArray[np.int64], alpha: float) -> tuple[float, float]:
 
 
 def test_mean_length_covers_at_every_look() -> None:
-    runs = length_counts(200)
+    runs = length_counts(150)
     intervals = np.array([[mean_length(counts, 0.05) for counts in run] for run in runs])
     assert ((intervals[..., 0] <= 1.34) & (1.34 <= intervals[..., 1])).all(1).mean() > 0.95
 
 
 def test_peeking_normal_interval_fails_the_same_test() -> None:
-    runs = length_counts(200)
+    runs = length_counts(150)
     lengths, n = np.arange(1, 5), runs.sum(2)
     mean = runs @ lengths / n
     error = np.sqrt((runs @ lengths**2 / n - mean**2) / n)

@@ -212,3 +212,25 @@ def test_agreement_with_sampling() -> None:
     n = 200_000
     counts = Counter(verify(np.random.default_rng(1).random((n, 7))).tolist())
     assert all(abs(counts[i] / n - m) < 6 * (m * (1 - m) / n) ** 0.5 + 1e-9 for i, m in found.law.items())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_decision_trees_in_any_order_stay_within_the_certificate(seed: int) -> None:
+    """Against all 2^18 tapes of a coarse grid: three uniforms, each compared again and again at any depth."""
+    rng = np.random.default_rng(seed)
+    grid = np.arange(64) / 64
+    tapes = np.stack(np.meshgrid(grid, grid, grid), -1).reshape(-1, 3)
+    tests = [(rng.integers(3), rng.choice(grid)) for _ in range(63)]
+
+    def subject(u: Array) -> Array:
+        node = np.zeros(len(u), int)
+        columns, thresholds = (np.array(values) for values in zip(*tests, strict=True))
+        for _ in range(6):
+            node = 2 * node + 1 + (u[np.arange(len(u)), columns[node]] < thresholds[node])
+        return np.asarray(node * 2654435761 % 2**32 % 5)  # five outcomes, spread over the leaves
+
+    found = integrate_law(
+        subject, 3, order=rng.permutation(3).tolist(), grid_bits=6, completions=6, fresh=FRESH, seed=seed
+    )
+    exact = dict(enumerate((np.bincount(subject(tapes)) / len(tapes)).tolist()))
+    assert distance(found, exact) <= found.certified

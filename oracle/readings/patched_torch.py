@@ -1,0 +1,233 @@
+"""torch's random calls, scripted: functions of `torch`, methods of `Tensor`, and generators made by the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import isfinite
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .patched import Patch
+from .scripted import (
+    Cell,
+    active_or_none,
+    choose_one_of,
+    current,
+    draw_without_replacement,
+    exact_weights,
+    note_seed,
+    rewound,
+)
+from .tensor_operations import is_lazy
+from .tensors import LazyTensor, filled, lifted, make_lazy, placed
+from .torch_grids import grid_of
+from .uniforms import Uniform
+
+NOT_SCRIPTED = {
+    torch: "randn randn_like randperm normal poisson binomial dropout feature_dropout alpha_dropout rrelu".split(),
+    Tensor: "exponential_ normal_ random_ geometric_ cauchy_ log_normal_".split(),
+}
+_multinomial, _bernoulli, _tensor, _rand = torch.multinomial, torch.bernoulli, torch.tensor, torch.rand
+_uniform_, _as_tensor, _asarray, _randint = Tensor.uniform_, torch.as_tensor, torch.asarray, torch.randint
+
+
+class ScriptedTorchGenerator(torch.Generator):
+    """A torch Generator that only serves to be passed on: draws with it are the script's."""
+
+    seeded = False
+
+    def manual_seed(self, seed: int) -> ScriptedTorchGenerator:
+        note_seed("torch.Generator.manual_seed", seed)
+        self.seeded = True
+        return self
+
+    def seed(self) -> int:
+        self.seeded = True
+        return super().seed()
+
+    def set_state(self, *_: Any) -> NoReturn:
+        rewound()
+
+    graphsafe_set_state = set_state
+
+    def clone_state(self) -> NoReturn:
+        rewound()
+
+
+def _check(generator: Any) -> None:
+    if isinstance(generator, ScriptedTorchGenerator) and not generator.seeded:
+        current().refuse("draws from torch.Generator() without a seed, which is the same at every call")
+
+
+def _spare() -> torch.Generator:
+    """For calls of the real function that only check arguments and raise as usual."""
+    return torch.Generator().manual_seed(0)
+
+
+# uniforms
+
+
+def _draw_into(tensor: Tensor) -> Tensor:
+    """Uniforms as the elements of a new tensor."""
+    grid = grid_of(tensor)
+    drawn = [current().draw(grid) for _ in range(tensor.numel())]
+    if current().lazy:
+        return filled(tensor, [Uniform(cell) for cell in drawn])  # type: ignore[arg-type]
+    return tensor.copy_(_tensor(drawn, dtype=tensor.dtype).reshape(tensor.shape))
+
+
+def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
+    _check(generator)
+    tensor = torch.empty(*size, **options)
+    if not tensor.is_floating_point():
+        return _rand(*size, **options, generator=_spare())  # raises
+    if options.get("out") is not None:
+        current().refuse("torch.rand into a given tensor")
+    return _draw_into(tensor)
+
+
+def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
+    _check(generator)
+    return _draw_into(torch.empty_like(input, **options))
+
+
+def uniform_(self: Tensor, *bounds: float, generator: Any = None, **named: float) -> Tensor:
+    _check(generator)
+    low, high = (*bounds, *(named.get(name, 1.0) for name in ("from", "to")[len(bounds) :]))
+    if not bounds:
+        low = named.get("from", 0.0)
+    if (low, high) != (0, 1):
+        current().refuse(f"torch uniform_ between other bounds than 0 and 1: {low}, {high}")
+    fresh = _draw_into(torch.empty(self.shape, dtype=self.dtype, device=self.device))
+    if isinstance(fresh, LazyTensor):
+        make_lazy(self).places.copy_(fresh.places)
+        return self
+    return self.copy_(fresh)
+
+
+# discrete draws
+
+
+def _rows(input: Tensor) -> list[tuple[int, ...]] | None:
+    """Rows of weights as integers; None where the real function must look at them."""
+    if input.dim() not in (1, 2) or not input.is_floating_point() or not input.shape[-1]:
+        return None
+    rows = input.tolist() if input.dim() == 2 else [input.tolist()]
+    if not all(isfinite(weight) and weight >= 0 for row in rows for weight in row) or not all(map(any, rows)):
+        return None
+    return [exact_weights(row) for row in rows]
+
+
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None
+) -> Tensor:
+    _check(generator)
+    if is_lazy(input) or out is not None:
+        current().refuse("torch.multinomial with uniforms as weights, or into a given tensor")
+    rows = _rows(input)
+    if rows is None or num_samples != 1:
+        _multinomial(input, num_samples, replacement, generator=torch.Generator(input.device))  # may raise
+        if rows is None:
+            current().refuse("torch.multinomial with weights that are not understood")
+    if replacement:
+        taken = [[current().choose(row) for _ in range(num_samples)] for row in rows]
+    else:
+        taken = [draw_without_replacement(row, num_samples) for row in rows]
+    result = _tensor(taken, dtype=torch.int64, device=input.device)
+    return result.reshape(num_samples) if input.dim() == 1 else result.reshape(len(rows), num_samples)
+
+
+def _flips(probabilities: Tensor) -> list[int]:
+    def flip(p: float) -> int:
+        numerator, denominator = p.as_integer_ratio()
+        return current().choose((denominator - numerator, numerator))
+
+    return [flip(float(p)) for p in probabilities.flatten().tolist()]
+
+
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
+    _check(generator)
+    if is_lazy(input) or out is not None:
+        current().refuse("torch.bernoulli with uniforms as probabilities, or into a given tensor")
+    result = _bernoulli(input, generator=_spare()) if p is None else _bernoulli(input, p, generator=_spare())
+    probabilities = input if p is None else torch.full(input.shape, p, dtype=torch.float64)
+    return result.copy_(_tensor(_flips(probabilities), dtype=result.dtype).reshape(result.shape))
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    _check(generator)
+    probabilities = _as_tensor(p, dtype=torch.float64).expand(self.shape)
+    _bernoulli(probabilities, generator=_spare())  # raises unless they are
+    return self.copy_(_tensor(_flips(probabilities), dtype=self.dtype).reshape(self.shape))
+
+
+def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
+    _check(generator)
+    result = _randint(*args, **options, generator=_spare())
+    given = [value for value in args if isinstance(value, int)]
+    low, high = options.get("low", 0), options.get("high")
+    if len(given) == 2:
+        low, high = given
+    elif given:
+        low, high = (given[0], high) if high is not None else (low, given[0])
+    values = [low + choose_one_of(high - low) for _ in range(result.numel())]
+    return result.copy_(_tensor(values, dtype=result.dtype).reshape(result.shape))
+
+
+# numbers into tensors
+
+
+def _holds_lazy(data: Any) -> bool:
+    if isinstance(data, np.ndarray):
+        return data.dtype == object
+    return is_lazy(data) or isinstance(data, (list, tuple)) and any(map(_holds_lazy, data))
+
+
+def _built(data: Any) -> Tensor:
+    if isinstance(data, Uniform):
+        return lifted(data)
+    if isinstance(data, (list, tuple)):
+        return torch.stack([_built(each) for each in data])
+    return data if isinstance(data, Tensor) else _tensor(data, dtype=torch.float64)
+
+
+def _converting(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def convert(data: Any, *args: Any, **options: Any) -> Tensor:
+        if not current().lazy or not _holds_lazy(data):
+            return real(data, *args, **options)
+        of_double = isinstance(data, np.ndarray)
+        built = _built(data.tolist() if of_double else data)
+        default = data.dtype if isinstance(data, Tensor) else torch.float64 if of_double else torch.get_default_dtype()
+        dtype = options.get("dtype", args[0] if args else None) or default
+        return built.to(dtype=dtype, device=options.get("device") or built.device, copy=isinstance(data, Tensor))
+
+    return convert
+
+
+def _not_scripted(name: str) -> Callable[..., NoReturn]:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        current().refuse("draws an exponential race: exponential_" if name == "exponential_" else f"draws from {name}")
+
+    return refuse
+
+
+def torch_patches() -> list[Patch]:
+    def manual_seed(seed: int) -> torch.Generator:
+        note_seed("torch.manual_seed", seed)
+        return torch.default_generator
+
+    patches: list[Patch] = [(owner, name, _not_scripted(f"torch {name}" if owner is torch else name)) for owner, names in NOT_SCRIPTED.items() for name in names]
+    for function in (rand, rand_like, multinomial, bernoulli, randint):
+        patches.append((torch, function.__name__, function))
+    for function in (multinomial, bernoulli, bernoulli_, uniform_):
+        patches.append((Tensor, function.__name__, function))
+    for real in (_tensor, _as_tensor, _asarray):
+        patches.append((torch, real.__name__, _converting(real)))
+    patches.append((torch, "Generator", ScriptedTorchGenerator))
+    for module in (torch, torch.random):
+        patches += [(module, "manual_seed", manual_seed), (module, "set_rng_state", lambda state: rewound())]
+    return patches

@@ -1,0 +1,88 @@
+"""What the commands share: exit codes, argument types, readable complaints, files written whole or not at all, progress."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+USAGE_ERROR = 2
+
+EPILOG = "exit codes: 0 conform, 1 nonconform, 2 usage or subject error (a missing device, engine or reading included), 3 inconclusive"
+
+SUBJECT_HELP = "module:callable, path/file.py:callable, or a built-in (transformers, gpu_impl); add @family to name the reference it claims to be"
+
+
+def complain(message: str) -> int:
+    """Say what is wrong and return the exit code for it."""
+    print(f"draftproof: {message}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+def write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader never sees half a file."""
+    draft = path.with_name(path.name + ".part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def short(number: str) -> str:
+    """An exact fraction as text, or nine digits of it when it is long."""
+    from fractions import Fraction
+
+    return number if len(number) <= 12 else f"{float(Fraction(number)):.9g}"
+
+
+class Progress:
+    """One line on a terminal, nothing elsewhere."""
+
+    def __init__(self, quiet: bool):
+        self._shown = sys.stderr.isatty() and not quiet
+        self._bar: Any = None
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def show(self, name: str, done: int, total: int) -> None:
+        if not self._shown:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(name, total=total)
+            self._bar.start()
+        self._bar.update(self._task, description=name, completed=done)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def probability(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def tolerance(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not in [0, 1)")
+    return value
+
+
+def positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e7:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
+
+
+def seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 1 << 62:
+        raise argparse.ArgumentTypeError(f"{text} is not a seed (0 or above)")
+    return value

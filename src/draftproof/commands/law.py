@@ -1,0 +1,58 @@
+"""``draftproof law``: the law of the emitted block on one instance."""
+
+import argparse
+import json
+from typing import Any
+
+from .common import SUBJECT_HELP, complain, positive, seed, short
+
+
+def add(commands: Any) -> None:
+    """Put the command on the parser."""
+    command = commands.add_parser(
+        "law", help="the law of the emitted block on one instance", description="Print the law of the block that a verifier emits on one instance."
+    )
+    command.add_argument("instance", metavar="FILE", help="instance file, or the name of an instance in the catalogue")
+    who = command.add_mutually_exclusive_group(required=True)
+    who.add_argument("--verifier", metavar="NAME", help="a reference: predraw_follow, tree_exit, recursive_rejection, traversal (token, block, tev)")
+    who.add_argument("--subject", metavar="SUBJECT", help=SUBJECT_HELP)
+    command.add_argument("--way", choices=("enumerate", "integrate", "sample"), help="for a subject: insist on one way of reading")
+    command.add_argument("--seed", type=seed, default=0)
+    command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry it out."""
+    from draftproof.oracle.supervise import WorkerLost, supervised
+    from draftproof.oracle.tasks import UsageError, law_task, reference_law
+
+    try:
+        if options.verifier:
+            found = reference_law(options.instance, options.verifier)
+        else:
+            arguments = {"name": options.instance, "spec": options.subject, "way": options.way, "seed": options.seed}
+            task = supervised(law_task, {**arguments, "time_limit": options.time_limit}, options.time_limit)
+            kind, answer = next(task)
+            if kind == "fatal":
+                return complain(answer)
+            found = answer
+    except (UsageError, WorkerLost) as error:
+        return complain(str(error))
+    print(json.dumps(found) if options.json else _described(found))
+    return 0
+
+
+def _described(found: dict[str, Any]) -> str:
+    lossless = {True: "lossless", False: "NOT lossless", None: "not decided"}[found["exact"]]
+    out = [f"{found['verifier']}: {lossless}, total variation {short(found['total_variation'])}, E[L] = {short(found['expected_length'])}"]
+    if "way" in found:
+        out.append(f"read by {found['way']}: {found['effort']}")
+    if (first := found["first_violation"]) is not None:
+        after = f'after "{first["prefix"]}"' if first["prefix"] else "at the root"
+        emitted, should = short(first["emitted"]), short(first["should_be"])
+        out.append(f"{after} the next token should be {first['token']} with probability {should}; it is {emitted}")
+    out.append("")
+    out += [f"{' '.join(map(str, block['tokens'])):<16} {short(block['probability'])}" for block in found["blocks"]]
+    return "\n".join(out)
