@@ -42,16 +42,14 @@ def predraw_follow(
     tree = build_tree(tokens, parents, valid, target.shape[2])
     batch = torch.arange(len(tokens), device=tokens.device)
 
-    node = bonus = torch.zeros_like(batch)
-    walking = torch.ones_like(batch, dtype=torch.bool)
+    node = drawn = torch.zeros_like(batch)
     sound = tree.sound
-    for _ in range(len(tree.levels) + 1):
+    for _ in range(len(tree.levels) + 1):  # a walk that has stopped repeats its last draw
         law, fine = read_law(target, batch, node)
-        sound = sound & (fine | ~walking)
-        bonus = inverse_cdf(law, draws[batch, node]).where(walking, bonus)
+        sound = sound & fine
+        drawn = inverse_cdf(law, draws[batch, node])
         children = tree.children[batch, node]  # [B, R]
-        matches = (children > 0) & (tree.tokens.gather(1, children) == bonus.unsqueeze(1))
+        matches = (children > 0) & (tree.tokens.gather(1, children) == drawn.unsqueeze(1))
         first = children.gather(1, matches.int().argmax(1, keepdim=True)).squeeze(1)
-        walking = walking & matches.any(1)
-        node = first.where(walking, node)
-    return emit(tree, node, bonus, sound)
+        node = first.where(matches.any(1), node)
+    return emit(tree, node, drawn, sound)

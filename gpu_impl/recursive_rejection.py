@@ -60,12 +60,12 @@ def recursive_rejection(
             sound = sound & (fine | ~tested)
             token = tree.tokens[batch, child].unsqueeze(1)
             wanted, offered = residual.gather(1, token).squeeze(1), law.gather(1, token).squeeze(1)
-            accepts = (draws[batch, child] * offered < wanted) & (wanted > 0)
+            accepts = draws[batch, child] * offered < wanted  # strict: what f gives no mass is never accepted
             chosen = child.where(tested & accepts, chosen)
             residual = excess(residual, law)[0].where((tested & ~accepts).unsqueeze(1), residual)
         walking = chosen != node
         node = chosen
         law, fine = read_law(target, batch, node)
-        sound = sound & (fine | ~walking)
+        sound = sound & fine
         residual = law.where(walking.unsqueeze(1), residual)
     return emit(tree, node, inverse_cdf(residual, draws[:, 0]), sound)

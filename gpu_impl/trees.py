@@ -82,8 +82,8 @@ def postorder(tree: Tree) -> Tensor:
     elders = (family.cumsum(2) - family).flatten(1)  # nodes in the subtrees of elder siblings, at (parent, rank)
     offset = elders.gather(1, tree.parents * tree.children.shape[2] + tree.rank)
     first = torch.zeros_like(size)
-    for depth in range(1, len(tree.levels) + 1):
-        first = (first.gather(1, tree.parents) + offset).where(tree.depth == depth, first)
+    for _ in tree.levels:  # right down to depth d after step d
+        first = first.gather(1, tree.parents) + offset
     return first + size - 1
 
 

@@ -1,4 +1,4 @@
-"""``check``: judge a verifier on the catalogue, or on instances of one's own."""
+"""``check``: judge a verifier on the catalogue, or on instances of one's own; drafters and generators by what judges them."""
 
 import signal
 import threading
@@ -54,6 +54,13 @@ def check(
     if time_limit <= 0:
         raise ValueError(f"the time limit must be positive, not {time_limit}")
     subjects = load(subject) if isinstance(subject, str) else [subject_of(subject)]
+    if (judge_otherwise := getattr(subjects[0].call, "__draftproof_check__", None)) is not None:  # a drafter or a generator
+        if instances is not None:
+            raise ValueError("instances are for verifiers; drafters and generators are judged on their own")
+        judged: Report = judge_otherwise(
+            way=way, alpha=alpha, tolerance=tolerance, seed=seed, time_limit=time_limit, observe=observe, record=record
+        )
+        return judged
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit, "strict": strict}
     report = Report(settings=settings)
     given = None if instances is None else list(instances)

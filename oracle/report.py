@@ -1,16 +1,27 @@
 """What a run says: verdicts, errors, and one outcome, as an object, as JSON and on a terminal."""
 
 import json
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from draftproof import __version__
 
+from .subjects import loadable
 from .verdicts import Verdict
 
 EXIT_CODES = {"conform": 0, "nonconform": 1, "error": 2, "inconclusive": 3}
-KINDS = ("support", "exactness", "acceptance")
+KINDS = {
+    "support": "largest impossible mass",
+    "exactness": "largest total variation",
+    "acceptance": "longest E[L]",
+    "declared law": "largest total variation",
+    "slots": "dependent slots",
+    "ending": "largest mass",
+}
+"""Verdicts, with what the largest of their numbers is called."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +106,38 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     ways = ", ".join(sorted({verdict.way for verdict in verdicts}))
     worst = max(verdicts, key=lambda verdict: verdict.number or 0.0)
-    number = {"support": "largest impossible mass", "exactness": "largest total variation", "acceptance": "longest E[L]"}[kind]
-    yield f"  {kind:<11} {said}   read by {ways}   {number} {worst.number:.3g}"
+    yield f"  {kind:<12} {said}   read by {ways}   {KINDS[kind]} {worst.number:.3g}"
     notes = [(verdict.instance, note) for verdict in verdicts for note in verdict.notes]
     if notes:
         instance, note = notes[0]
-        yield f"  {'':<11} {len(notes)} boundary notes, first on {instance}: {note}"
+        yield f"  {'':<12} {len(notes)} boundary notes, first on {instance}: {note}"
 
 
 def _failures(part: Report) -> Iterable[str]:
-    for outcome in ("nonconform", "inconclusive"):
-        for kind in KINDS:
-            found = [verdict for verdict in part.verdicts if verdict.verdict == kind and verdict.outcome == outcome]
-            if found:
-                smallest = min(found, key=lambda verdict: verdict.details.get("size", 0))
-                yield ""
-                yield f"{outcome}   {smallest.subject}   {kind} on {smallest.instance}      read by {smallest.way}: {smallest.effort}"
-                yield f"  {smallest.message}"
-                if outcome == "nonconform":
-                    yield f"  see it again: draftproof law {smallest.instance} --subject {smallest.subject}"
+    """The first nonconform verdict of each kind, and the first inconclusive one where nothing is nonconform."""
+    wrong = [verdict for verdict in part.verdicts if verdict.outcome == "nonconform"]
+    for kind in KINDS:
+        found = [verdict for verdict in wrong or part.verdicts if verdict.verdict == kind and verdict.outcome in ("nonconform", "inconclusive")]
+        if found:
+            first, more = found[0], f" and {len(found) - 1} more instances" if len(found) > 1 else ""
+            yield ""
+            yield f"{first.outcome}   {first.subject}   {kind} on {first.instance}{more}      read by {first.way}: {first.effort}"
+            yield f"  {first.message}"
+            if command := see_again(first, part.settings):
+                yield f"  see it again: {command}"
+
+
+def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
+    """The command that shows the law behind a verdict, where subject and instance have names that a command line understands."""
+    from .catalogue import catalogue
+
+    instances = {instance.name for instance in catalogue()}
+    if not loadable(verdict.subject) or not (verdict.instance in instances or Path(verdict.instance).is_file()):
+        return None
+    command = ["draftproof", "law", verdict.instance, "--subject", verdict.subject]
+    if verdict.way == "sample":
+        command += ["--way", "sample"] + (["--seed", str(settings["seed"])] if settings.get("seed") else [])
+    return shlex.join(command)
 
 
 def table(report: Report, expected: dict[str, str] | None = None) -> Any:

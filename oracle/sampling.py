@@ -12,28 +12,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log
+from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
 
 from draftproof.reference.chance import simulate
-from draftproof.reference.growth import total_variation
+from draftproof.reference.growth import Violation, total_variation, violations
 from draftproof.reference.models import Prefix
-from draftproof.reference.rational import rational
+from draftproof.reference.rational import Rational, rational
 from draftproof.reference.trees import merged, populate
 
 from .calling import Caller
 from .cases import Batch, Block, Case
 from .confidence import MeanLength, total_variation_upper_bound
-from .eprocess import stream_log_e_value
+from .eprocess import log_average, stream_log_e_value
 from .grouped import GroupedProcess, events
 from .reading import touched
-from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, acceptance, as_json, describe, first_violation
+from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, LENGTH_SLACK, Verdict, acceptance, as_json, describe, impossible, number
 
 FIRST_LOOK, LARGEST_BATCH = 1 << 12, 1 << 15
-LENGTH_SLACK = Fraction(1, 20)
-"""Half-width to which E[L] is measured before sampling stops."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Sample:
         self.blocks: Counter[Block] = Counter()
         self.impossible: Counter[Block] = Counter()
         self.lengths = MeanLength(1, case.depth + 1)
-        self.observations = 0
+        self.observations = self.impossible_observations = 0
         self._rows: dict[Prefix, list[float]] = {}
         self._grouped = GroupedProcess(self.target) if self.group > 1 else None
 
@@ -75,15 +73,24 @@ class Sample:
         if self._grouped is None:
             for block, count in zip(blocks, counts, strict=True):
                 lengths[len(block)] += int(count)
+            self.impossible_observations = sum(self.impossible.values())
         else:
             for members in inverse.reshape(-1, self.group):
                 self._grouped.update([events(blocks[member]) for member in members if possible[member]])
                 lengths[len(blocks[members[0]])] += 1
+                self.impossible_observations += not all(possible[member] for member in members)
         self.lengths.update(lengths)
         self.observations += len(rows) // self.group
 
     def _possible(self, block: Block) -> bool:
         return all(self.target(block[:length])[token] > 0 for length, token in enumerate(block))
+
+    def cut(self) -> Counter[Block]:
+        """The impossible blocks, each up to its first impossible token."""
+        found: Counter[Block] = Counter()
+        for block, count in self.impossible.items():
+            found[next(block[: n + 1] for n in range(len(block)) if not self.target(block[:n])[block[n]])] += count
+        return found
 
     def log_capital(self) -> float:
         """Log of the test martingale for "lossless"; tokens the target cannot emit are judged apart."""
@@ -95,11 +102,16 @@ class Sample:
         return total_variation_upper_bound(seen, self.target, delta)
 
     def impossible_beyond_boundary(self, alpha: float) -> bool:
-        """Whether the impossible blocks are too many for boundary events of mass 2^-23."""
-        from scipy.stats import binom
+        """Whether the impossible blocks are too many for boundary events of mass 2^-23; wrongly so, ever, with probability at most alpha.
 
-        count = sum(self.impossible.values())
-        return count > 0 and float(binom.sf(count - 1, self.observations * self.group, float(BOUNDARY))) <= alpha
+        The capital multiplies likelihood ratios against the boundary, averaged over larger rates: a test martingale.
+        """
+        count, most = self.impossible_observations, min(self.group * float(BOUNDARY), 0.5)
+        if not count:
+            return False
+        rates = np.geomspace(most, 1.0, 26)[1:-1]
+        ratios = count * np.log(rates / most) + (self.observations - count) * (np.log1p(-rates) - np.log1p(-most))
+        return log_average([float(ratio) for ratio in ratios]) >= -log(alpha)
 
 
 def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note: str = "") -> tuple[Sample, list[Verdict]]:
@@ -113,7 +125,7 @@ def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note:
             for rows in source.blocks(size, budget.deadline):
                 seen.add(rows)
             capital, bound = seen.log_capital(), seen.upper_bound(alpha)
-            if capital >= -log(alpha) and not case.subject.lossy:
+            if (capital >= -log(alpha) and not case.subject.lossy) or seen.impossible_beyond_boundary(alpha):
                 outcome = "nonconform"
                 break
             low, high = seen.lengths.interval(alpha)
@@ -135,30 +147,42 @@ def _scientific(capital: float) -> str:
 
 
 def _support(sample: Sample, alpha: float, effort: str) -> Verdict:
-    case, count = sample.case, sum(sample.impossible.values())
-    share = count / max(sample.observations * sample.group, 1)
-    notes = [f"emitted {list(block)} {times} times, which the target cannot" for block, times in sorted(sample.impossible.items())]
-    bad = sample.impossible_beyond_boundary(alpha)
-    message = f"{notes[0]}, in {sample.observations * sample.group} blocks" if bad else "nothing impossible is emitted"
-    outcome = "nonconform" if bad else "conform"
+    case, total = sample.case, sample.observations * sample.group
+    found = sorted(sample.cut().items(), key=lambda item: (len(item[0]), item[0]))
+    notes = [f"{impossible(prefix)}, {times} times in {total} blocks" for prefix, times in found]
+    outcome, message = "conform", "nothing impossible is emitted"
+    if sample.impossible_beyond_boundary(alpha):
+        outcome, message = "nonconform", notes[0] + (f" (and {len(notes) - 1} more such events)" if len(notes) > 1 else "")
+    if case.subject.lossy:
+        outcome, message = "conform", f"lossy, as its author says: {message}"
+    share = sum(times for _, times in found) / max(total, 1)
     return Verdict(case.subject.name, case.instance.name, "support", outcome, "sample", share, float(BOUNDARY), message, effort, tuple(notes))
 
 
 def _exactness(sample: Sample, outcome: str, bound: float, limit: float, effort: str) -> Verdict:
-    case, total = sample.case, sum(sample.blocks.values())
-    law = {block: rational(Fraction(count, total)) for block, count in sample.blocks.items()}
-    violation, message = None, f"total variation at most {bound:.3g}, with confidence"
+    case, counts = sample.case, sample.blocks + sample.cut()
+    total, excluded = sum(counts.values()), bound
+    violation, message = None, f"total variation is at most {bound:.3g}"
     if case.subject.lossy:
-        message = f"lossy, as its author says: {message}"
+        outcome, message = "conform", f"lossy, as its author says: {message}"
     elif outcome == "inconclusive":
-        message = f"total variation is at most {bound:.3g}, not known to be at most {limit:g}: more blocks or more time are needed"
-    elif outcome == "nonconform" and law:
-        noise = Fraction(4) / Fraction(max(total, 1)) ** 1  # cells of a handful of blocks are not evidence
-        first = first_violation(law, case, max(Fraction(float(total_variation(law, case.target))) / 8, noise))
-        assert first is not None
-        violation, message = as_json(first), f"{describe(first)} (estimates)"
-    number = bound if outcome != "nonconform" else float(total_variation(law, case.target)) if law else 1.0
-    return Verdict(case.subject.name, case.instance.name, "exactness", outcome, "sample", number, limit, message, effort, violation=violation)
+        message += f", not known to be at most {limit:g}: more blocks or more time are needed"
+    elif outcome == "nonconform":
+        law = {block: rational(Fraction(count, total)) for block, count in counts.items()}
+        first, excluded = _plain_violation(law, case, sample.observations), float(total_variation(law, case.target))
+        violation, message = as_json(first), f"{describe(first, 'about ')}; total variation about {number(excluded)}"
+    return Verdict(case.subject.name, case.instance.name, "exactness", outcome, "sample", excluded, limit, message, effort, violation=violation)
+
+
+def _plain_violation(law: dict[Block, Rational], case: Case, observations: int) -> Violation:
+    """The first growth equality that is broken by five standard deviations, or the one broken by most of them: the others may be chance."""
+
+    def deviations(found: Violation) -> float:
+        variance = float(found.should_be * (1 - found.should_be)) * float(found.mass / abs(found.emitted - found.should_be))
+        return float(found.mass) * sqrt(observations / variance) if variance else inf
+
+    broken = list(violations(law, case.target))
+    return next((found for found in broken if deviations(found) >= 5), None) or max(broken, key=deviations)
 
 
 def _acceptance(sample: Sample, alpha: float, effort: str) -> Verdict:

@@ -156,8 +156,8 @@ def _shown(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def load(spec: str) -> list[Subject]:
-    """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``) or ``module:callable`` or ``path/file.py:callable``,
-    either with ``@family``.
+    """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``, ``gpu_impl.traversal``), ``module:callable`` or
+    ``path/file.py:callable``, each with or without ``@family``.  A subject's name is a spec that loads it again.
 
     Raises SubjectError when it cannot be imported or found, saying what is missing.
     """
@@ -166,11 +166,14 @@ def load(spec: str) -> list[Subject]:
     if place == "transformers":
         from .adapters.transformers import speculative_sampling
 
-        return [subject_of(speculative_sampling(), **overrides)]
-    if place == "gpu_impl":
+        return [subject_of(speculative_sampling(), name=spec, **overrides)]
+    if place == "gpu_impl" or place.startswith("gpu_impl."):
         from .adapters.gpu_impl import verifiers
 
-        return [subject_of(verifier, **overrides) for verifier in verifiers()]
+        suffix = spec[len(place) :]
+        if ours := [one for one in verifiers() if place in ("gpu_impl", one.name)]:
+            return [subject_of(one, name=one.name + suffix, **overrides) for one in ours]
+        raise SubjectError(f"{place} is not in gpu_impl; it has {', '.join(one.name for one in verifiers())}")
     module_name, colon, attribute = place.rpartition(":")
     if not colon or not module_name or not attribute:
         raise SubjectError(f"{spec!r} is not a subject: give module:callable, module:callable@family, transformers or gpu_impl")
@@ -180,7 +183,16 @@ def load(spec: str) -> list[Subject]:
             found = getattr(found, part)
         except AttributeError:
             raise SubjectError(f"{module_name} has no {attribute!r}") from None
-    return [subject_of(found, name=place, **overrides)]
+    try:
+        return [subject_of(found, name=spec, **overrides)]
+    except SubjectError as error:
+        raise SubjectError(str(error) if spec in str(error) else f"{spec}: {error}") from None
+
+
+def loadable(name: str) -> bool:
+    """Whether a subject's name is a spec for ``load``, not the name of something that was made on the spot."""
+    place = name.partition("@")[0]
+    return place == "transformers" or place.startswith("gpu_impl.") or (":" in place and "<" not in place and not place.startswith("__main__"))
 
 
 def _import(module_name: str) -> Any:

@@ -1,6 +1,9 @@
 """The tasks behind ``draftproof check`` and ``draftproof law``, as they run in a worker process."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from draftproof.reference.blocks import block_law
@@ -19,7 +22,7 @@ from .sampling import Budget, sample
 from .subjects import SubjectError
 from .subjects import load as load_subjects
 from .supervise import Send
-from .verdicts import DEFAULT_TOLERANCE, as_json
+from .verdicts import DEFAULT_TOLERANCE, as_json, first_violation
 
 
 class UsageError(Exception):
@@ -27,11 +30,11 @@ class UsageError(Exception):
 
 
 def instance_named(name: str) -> Instance:
-    """A file, or an instance of the catalogue.  Raises UsageError."""
+    """A file, or an instance of the catalogue, under the name it was asked for by.  Raises UsageError."""
     try:
         if name in {instance.name for instance in catalogue()}:
             return find(name)
-        return load(name)
+        return replace(load(name), name=name)
     except InstanceError as error:
         raise UsageError(str(error)) from None
 
@@ -64,7 +67,7 @@ def subject_law(name: str, spec: str, way: str | None, seed: int, time_limit: fl
     subjects = load_subjects(spec)
     if len(subjects) != 1:
         raise UsageError(f"{spec} names {len(subjects)} subjects; give one, e.g. draftproof.gpu_impl:traversal@traversal")
-    case = Case(subjects[0], instance_named(name))
+    case = Case(replace(subjects[0], claims=("lossless",)), instance_named(name))  # what it claims is no matter here
     try:
         if way == "sample":
             raise Refused("sampling was asked for")
@@ -75,9 +78,9 @@ def subject_law(name: str, spec: str, way: str | None, seed: int, time_limit: fl
         return _sampled_law(case, seed, time_limit)
     law = {block: rational(mass) for block, mass in reading.law.items()}
     lossless = fraction(total_variation(law, case.target)) + reading.resolution <= DEFAULT_TOLERANCE[reading.way]
+    first = None if lossless else first_violation(law, case, Fraction(DEFAULT_TOLERANCE[reading.way]))
     more = {"way": reading.way, "resolution": str(reading.resolution), "effort": reading.effort}
-    limit = DEFAULT_TOLERANCE[reading.way]
-    return {**described(case.subject.name, law, case.target, lossless, limit), **more}
+    return {**described(case.subject.name, law, case.target, lossless, None if first is None else as_json(first)), **more}
 
 
 def _sampled_law(case: Case, seed: int, time_limit: float) -> dict[str, Any]:
@@ -86,7 +89,8 @@ def _sampled_law(case: Case, seed: int, time_limit: float) -> dict[str, Any]:
     law = {block: rational(count) / total for block, count in (seen.blocks + seen.impossible).items()}
     outcomes = {verdict.verdict: verdict for verdict in verdicts}
     exact = {"conform": True, "nonconform": False}.get(outcomes["exactness"].outcome)
-    return {**described(case.subject.name, law, case.target, exact, 1e-2), "way": "sample", "effort": outcomes["exactness"].effort}
+    more = {"way": "sample", "effort": outcomes["exactness"].effort}
+    return {**described(case.subject.name, law, case.target, exact, outcomes["exactness"].violation), **more}
 
 
 def reference_law(name: str, verifier: str) -> dict[str, Any]:
@@ -95,14 +99,14 @@ def reference_law(name: str, verifier: str) -> dict[str, Any]:
     try:
         rule = family(verifier)
         law = block_law(rule, instance.target, instance.topology, instance.scheme)
-        return described(rule.name, law, instance.target, exact=total_variation(law, instance.target) == 0)
+        first = next(violations(law, instance.target), None)
+        return described(rule.name, law, instance.target, total_variation(law, instance.target) == 0, None if first is None else as_json(first))
     except (ValueError, MissingRow) as error:
         raise UsageError(f"{name}: {error}") from None
 
 
-def described(name: str, law: BlockLaw, target: Model, exact: bool | None, limit: float = 0) -> dict[str, Any]:
-    """A block law as ``draftproof law --json`` prints it; growth equalities broken by less than ``limit`` are passed over."""
-    first = next(violations(law, target, rational(limit)), None) if exact is not True else None
+def described(name: str, law: BlockLaw, target: Model, exact: bool | None, first: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A block law as ``draftproof law --json`` prints it; ``first`` is the first broken growth equality."""
     return {
         "verifier": name,
         "exact": exact,
@@ -113,5 +117,5 @@ def described(name: str, law: BlockLaw, target: Model, exact: bool | None, limit
             for block, mass in sorted(law.items(), key=lambda item: item[0])
             if mass
         ],
-        "first_violation": None if first is None else as_json(first),
+        "first_violation": first,
     }

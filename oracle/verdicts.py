@@ -22,6 +22,9 @@ from .reading import Reading
 BOUNDARY = Fraction(1, 1 << 23)
 """Events of at most this mass (a uniform of exactly 0 or 1 - 2^-24) are notes, unless judged strictly."""
 
+LENGTH_SLACK = Fraction(1, 20)
+"""Half-width to which E[L] has to be known, at least."""
+
 DEFAULT_TOLERANCE = {"enumerate": 1e-6, "bracket": 1e-6, "integrate": 2e-5, "sample": 2e-2}
 """Largest total variation that conforms, by way of reading."""
 
@@ -68,15 +71,17 @@ def _support(case: Case, reading: Reading, strict: bool) -> Verdict:
     law = {block: rational(mass) for block, mass in reading.law.items()}
     notes, bad = list(reading.edges), list[str]()
     for prefix, mass in sorted(stopped_outside(law, case.target).items(), key=lambda item: (len(item[0]), item[0])):
-        text = f"{_after(prefix[:-1])}emits {prefix[-1]}, which the target cannot, with mass {_number(mass)}"
-        (bad if fraction(mass) > threshold else notes).append(text)
+        (bad if fraction(mass) > threshold else notes).append(f"{impossible(prefix)}, with probability {number(mass)}")
     for message, mass in reading.failures.items():
-        (bad if mass > threshold else notes).append(f"fails with mass {_number(mass)}: {message}")
+        (bad if mass > threshold else notes).append(f"with probability {number(mass)} it raises {message}")
+    outcome, message = "conform", "nothing impossible is emitted"
     if bad or (strict and notes):
         found = bad or notes
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        return _verdict(case, reading, "support", "nonconform", _worst(case, reading), threshold, found[0] + more, notes=tuple(notes))
-    return _verdict(case, reading, "support", "conform", _worst(case, reading), threshold, "nothing impossible is emitted", notes=tuple(notes))
+        more = f" (and {len(found) - 1} more such events)" if len(found) > 1 else ""
+        outcome, message = "nonconform", found[0] + more
+    if case.subject.lossy:
+        outcome, message = "conform", f"lossy, as its author says: {message}"
+    return _verdict(case, reading, "support", outcome, _worst(case, reading), threshold, message, notes=tuple(notes))
 
 
 def _worst(case: Case, reading: Reading) -> Fraction:
@@ -88,22 +93,22 @@ def _worst(case: Case, reading: Reading) -> Fraction:
 def _exactness(case: Case, reading: Reading, limit: Fraction, strict: bool) -> Verdict:
     law = {block: rational(mass) for block, mass in reading.law.items()}
     distance = fraction(total_variation(law, case.target))
-    name, held = "exactness", f"total variation {_number(distance)}"
+    name, held = "exactness", f"total variation {number(distance)}"
     if case.subject.lossy:
         return _verdict(case, reading, name, "conform", distance, limit, f"lossy, as its author says: {held}")
     if distance + reading.resolution <= limit:
         reached = distance + reading.resolution
-        known = f"{held}, known to {_number(reading.resolution)}" if reading.resolution else held
+        known = f"{held}, known to within {number(reading.resolution)}" if reading.resolution else held
         return _verdict(case, reading, name, "conform", reached, limit, f"lossless: {known}")
     if distance - reading.resolution <= limit:
-        message = f"{held} is not separated from {_number(limit)} at resolution {_number(reading.resolution)}"
+        message = f"{held} is known to within {number(reading.resolution)} only: not told apart from the tolerance {number(limit)}"
         return _verdict(case, reading, name, "inconclusive", distance, limit, message)
-    first = first_violation(law, case, limit)
-    message = "mass is missing: some branches emit no block" if first is None else describe(first)
-    if (kept := sum(reading.law.values())) != 1:
-        message += f" ({_number(1 - kept)} of the mass emits nothing)"
+    first, missing = first_violation(law, case, limit), sum(reading.failures.values())
+    message = f"{describe(first)}; {held}" if first else held
+    if missing:
+        message += f"; with probability {number(missing)} it emits nothing"
     violation = None if first is None else as_json(first)
-    return _verdict(case, reading, name, "nonconform", distance, limit, f"{message}; {held}", violation=violation)
+    return _verdict(case, reading, name, "nonconform", distance, limit, message, violation=violation)
 
 
 def first_violation(law: Mapping[Block, Any], case: Case, limit: Fraction) -> Violation | None:
@@ -111,11 +116,15 @@ def first_violation(law: Mapping[Block, Any], case: Case, limit: Fraction) -> Vi
     return next(violations(law, case.target, rational(limit)), None) or next(violations(law, case.target), None)
 
 
-def describe(violation: Violation) -> str:
-    """A violation in words."""
-    after = f'after "{spell(violation.prefix)}"' if violation.prefix else "at the root"
-    should, emitted = _number(violation.should_be), _number(violation.emitted)
-    return f"{after} the next token should be {violation.token} with probability {should}; it is {emitted}"
+def describe(violation: Violation, about: str = "") -> str:
+    """A violation in words; ``about`` says that the number is an estimate."""
+    should, emitted = apart(violation.should_be, violation.emitted)
+    return f"{after(violation.prefix)} the next token should be {violation.token} with probability {should}; it is {about}{emitted}"
+
+
+def impossible(prefix: tuple[int, ...]) -> str:
+    """The last token of ``prefix`` is one that the target cannot emit."""
+    return f"{after(prefix[:-1])} it emits {prefix[-1]}, which the target cannot"
 
 
 def as_json(violation: Violation) -> dict[str, Any]:
@@ -163,32 +172,36 @@ def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction,
             details=given,
         )
 
-    said = f"E[L] = {_number(middle)}"
+    said = f"E[L] = {number(middle)}" if low == high else f"E[L] is between {number(low)} and {number(high)}"
     if bound is not None and low - slack > bound and not subject.lossy:
-        return verdict("nonconform", bound, f"{said} is above {_number(bound)}, which no lossless verifier exceeds: it is lossy")
+        return verdict("nonconform", bound, f"{said}: above {number(bound)}, which no lossless verifier exceeds, so it is lossy")
     if wanted is None:
-        return verdict("conform", bound, said if bound is None else f"{said}; no lossless verifier exceeds {_number(bound)}")
+        return verdict("conform", bound, said if bound is None else f"{said}; no lossless verifier exceeds {number(bound)}")
+    whose = f"what {subject.family} has here" if exact is not None else "which it claims to reach"
     if high + slack < wanted:
-        return verdict("nonconform", wanted, f"{said} is below {_number(wanted)}: {_expectation(case)}")
+        return verdict("nonconform", wanted, f"{said}: it accepts less than {number(wanted)}, {whose}")
     if low - slack > wanted:
-        return verdict("nonconform", wanted, f"{said} is above {_number(wanted)}: {_expectation(case)}")
-    if high - low > 2 * slack and way == "sample" and (high - low) / 2 > Fraction(1, 20):
-        return verdict("inconclusive", wanted, f"E[L] in [{_number(low)}, {_number(high)}], wanted {_number(wanted)}")
-    optimum = ", the most any lossless verifier can have" if bound is not None and abs(wanted - bound) <= slack else ""
-    return verdict("conform", wanted, f"{said}, as the reference's {_number(wanted)}{optimum}")
+        return verdict("nonconform", wanted, f"{said}: it accepts more than {number(wanted)}, {whose}")
+    if (high - low) / 2 > max(slack, LENGTH_SLACK):
+        return verdict("inconclusive", wanted, f"{said}: not known well enough to compare it with {number(wanted)}, {whose}")
+    optimum = "; no lossless verifier has more" if bound is not None and abs(wanted - bound) <= slack else ""
+    return verdict("conform", wanted, f"{said}, and {number(wanted)} is {whose}{optimum}")
 
 
-def _expectation(case: Case) -> str:
-    return f"what {case.subject.family} accepts" if case.subject.family else "what it claims to reach"
+def after(prefix: tuple[int, ...]) -> str:
+    """Where in the block: after which tokens."""
+    return f'after "{spell(prefix)}"' if prefix else "at the root"
 
 
-def _after(prefix: tuple[int, ...]) -> str:
-    return f'after "{spell(prefix)}" ' if prefix else "at the root "
+def number(value: Any) -> str:
+    """Six digits."""
+    return f"{float(value):.6g}"
 
 
-def _number(value: Any) -> str:
-    """A short exact fraction where there is one, else six digits."""
-    exact = fraction(value)
-    if exact.denominator <= 1000:
-        return str(exact)
-    return f"{float(exact):.6g}"
+def apart(*values: Any) -> list[str]:
+    """Six digits, or as many more as it takes to tell the values apart."""
+    for digits in range(6, 17):
+        texts = [f"{float(value):.{digits}g}" for value in values]
+        if len(set(texts)) == len(texts):
+            break
+    return texts

@@ -1,18 +1,20 @@
 """The exact law of the block a verifier emits: accepted path tokens and one bonus token.
 
-Root-to-leaf rules are evaluated one level at a time and merged wherever nodes are equal; whole-tree rules are replayed as they are.
+Root-to-leaf rules are evaluated one level at a time and merged wherever nodes are equal, leaf-to-root rules one node at a time and merged where
+capacities are equal too; any other whole-tree rule is replayed as it is.
 """
 
 from collections import defaultdict
 from collections.abc import Callable
 
 from .chance import Chance, law_of
-from .laws import ZERO, Law
+from .laws import ONE, ZERO, Law
 from .models import Model
 from .rational import Rational
 from .trees import DraftNode, LazyNode, Node, Scheme, Slot, populate
 from .verifiers import Family
-from .verifiers.descent import Level, Stop
+from .verifiers.ascent import Visit
+from .verifiers.descent import Accepted, Level, Stop
 
 Block = tuple[int, ...]
 
@@ -43,6 +45,8 @@ def _block_law(family: Family, target: Model, root: Callable[[Chance], DraftNode
     level = family.level
     if level is not None:
         return _descend(level, target, root)
+    if family.visit is not None:
+        return _ascend(family.visit, target, root)
     weights: defaultdict[Block, Rational] = defaultdict(lambda: ZERO)
     for answer, probability in law_of(lambda chance: family.verify(target, root(chance), chance)).items():
         for token, weight in answer.bonus.items():
@@ -58,7 +62,7 @@ def _descend(level: Level, target: Model, root: Callable[[Chance], DraftNode]) -
         for node, probability in reached.items():
 
             def step(chance: Chance, node: DraftNode = node) -> DraftNode | Stop:
-                return level(target, node.redrawn(chance) if isinstance(node, LazyNode) else node, chance)
+                return level(target, _redrawn(node, chance), chance)
 
             for answer, weight in law_of(step).items():
                 if isinstance(answer, Stop):
@@ -68,3 +72,42 @@ def _descend(level: Level, target: Model, root: Callable[[Chance], DraftNode]) -
                     deeper[answer] += probability * weight
         reached = deeper
     return Law(weights)
+
+
+def _ascend(visit: Visit, target: Model, root: Callable[[Chance], DraftNode]) -> Law[Block]:
+    """A subtree's part in the law depends on its root and its capacity only, since its draws are its own."""
+    known: dict[tuple[DraftNode, Rational], dict[Block, Rational]] = {}
+
+    def accepted(node: DraftNode, capacity: Rational) -> dict[Block, Rational]:
+        """Masses of the blocks accepted in the subtree of ``node``, given that it is visited with ``capacity``."""
+        if (found := known.get((node, capacity))) is not None:
+            return found
+        weights: defaultdict[Block, Rational] = defaultdict(lambda: ZERO)
+
+        def below(child: DraftNode, share: Rational, chance: Chance) -> tuple[DraftNode, Rational] | None:
+            return (child, share) if chance.flip(sum(accepted(child, share).values(), ZERO)) else None
+
+        def step(chance: Chance) -> Accepted | tuple[DraftNode, Rational] | None:
+            return visit(target, _redrawn(node, chance), capacity, chance, lambda child, share: below(child, share, chance))
+
+        for answer, weight in law_of(step).items():
+            if isinstance(answer, Accepted):
+                for token, share in answer.bonus.items():
+                    weights[(*node.path, token)] += weight * share
+            elif answer is not None:
+                inside = accepted(*answer)
+                total = sum(inside.values(), ZERO)
+                for block, mass in inside.items():
+                    weights[block] += weight * mass / total
+        known[node, capacity] = dict(weights)
+        return known[node, capacity]
+
+    blocks: defaultdict[Block, Rational] = defaultdict(lambda: ZERO)
+    for start, probability in law_of(root).items():
+        for block, mass in accepted(start, ONE).items():
+            blocks[block] += probability * mass
+    return Law(blocks)
+
+
+def _redrawn(node: DraftNode, chance: Chance) -> DraftNode:
+    return node.redrawn(chance) if isinstance(node, LazyNode) else node

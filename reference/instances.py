@@ -4,10 +4,14 @@
 
 A row is a list of non-negative weights (integers, decimals or strings such as "3/8"), normalised exactly; a key is a prefix, its tokens separated by
 one space.  ``children`` is the number of siblings at each depth.  A fixed tree lists its paths: ``{"scheme": "fixed", "tree": ["0", "0 1", "2"]}``.
+A planned tree grows best-first on the draft rows, at most ``nodes`` nodes and ``depth`` deep: ``{"scheme": "best_first", "nodes": 4, "depth": 2}``
+keeps the planned tokens, ``{"scheme": "replay", "nodes": 4, "depth": 2, "sampler": "without_replacement", "exhaust": "drop"}`` draws new ones.
 """
 
 import json
 import re
+import reprlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +19,9 @@ from typing import Any
 
 from . import drafting
 from .laws import Law
-from .models import Model, Prefix, spell, table
+from .models import MissingRow, Model, Prefix, spell, table
+from .planning import best_first, freeze, plan
+from .replay import replay
 from .trees import Scheme, Slot, uniform_topology
 
 SCHEMES: dict[str, Callable[[Model], Scheme]] = {
@@ -25,12 +31,18 @@ SCHEMES: dict[str, Callable[[Model], Scheme]] = {
     "top_k": drafting.top_k,
     "greedy": drafting.greedy,
 }
-"""Schemes that take a draft model and ``children``; "fixed" takes a tree instead."""
+"""Schemes that take a draft model and ``children``."""
 
-DETERMINISTIC = ("top_k", "fixed")
+OTHER_SCHEMES = ("fixed", "best_first", "replay")
+"""Schemes that make their own topology."""
+
+DETERMINISTIC = ("top_k", "fixed", "best_first")
 """Schemes whose declared laws are all one-hot."""
 
+MAX_VOCABULARY = 10**9
 MAX_NODES = 4096
+MAX_DEPTH = 100
+"""Trees are walked by recursion: far enough from the interpreter's limit."""
 
 _TOKEN = re.compile(r"0|[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,200}(/[0-9]{1,200})?|([0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})([eE][+-]?[0-9]{1,3})?)")  # no bombs
@@ -71,14 +83,7 @@ class Instance:
 def load(path: str | Path) -> Instance:
     """Read an instance file.  Raises InstanceError when it is not one, naming the file and the entry."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        source = json.loads(text, parse_constant=_no_constant, parse_float=str, object_pairs_hook=_no_repeats)  # "0.1" stays 1/10
-    except OSError as error:
-        raise InstanceError(f"{path}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InstanceError(f"{path}: not JSON: {error}") from None
-    try:
-        return parse(source, name=Path(path).stem)
+        return parse(_read(path), name=Path(path).stem)
     except InstanceError as error:
         raise InstanceError(f"{path}: {error}") from None
 
@@ -86,36 +91,69 @@ def load(path: str | Path) -> Instance:
 def parse(source: Any, name: str = "instance") -> Instance:
     """An instance from the JSON object.  Raises InstanceError naming the offending entry."""
     source = _object(source, "an instance")
+    if not isinstance(name := source.get("name", name), str):
+        raise InstanceError(f'"name" must be a string, not {_shown(name)}')
     vocabulary = source.get("vocabulary")
-    if not isinstance(vocabulary, int) or isinstance(vocabulary, bool) or vocabulary < 1:
-        raise InstanceError(f'"vocabulary" must be a positive integer, not {vocabulary!r}')
+    if not isinstance(vocabulary, int) or isinstance(vocabulary, bool) or not 1 <= vocabulary <= MAX_VOCABULARY:
+        raise InstanceError(f'"vocabulary" must be a positive integer up to {MAX_VOCABULARY}, not {_shown(vocabulary)}')
     target = _model(source, "target", vocabulary)
-    plan = _object(source.get("drafting"), '"drafting"')
-    scheme_name = plan.get("scheme")
+    drafted = _object(source.get("drafting"), '"drafting"')
+    scheme_name = drafted.get("scheme")
     if scheme_name == "fixed":
-        topology, scheme = _fixed(plan.get("tree"), vocabulary)
+        topology, scheme = _fixed(drafted.get("tree"), vocabulary)
+    elif scheme_name in ("best_first", "replay"):
+        topology, scheme = _planned(drafted, _model(source, "draft", vocabulary), vocabulary)
     elif isinstance(scheme_name, str) and scheme_name in SCHEMES:
-        topology = _topology(scheme_name, plan)
+        topology = _topology(scheme_name, drafted)
         scheme = SCHEMES[scheme_name](_model(source, "draft", vocabulary))
     else:
-        raise InstanceError(f'unknown scheme {scheme_name!r} in "drafting"; known: {", ".join([*SCHEMES, "fixed"])}')
-    return Instance(vocabulary, target, topology, scheme, scheme_name, str(source.get("name", name)), source)
+        raise InstanceError(f'unknown scheme {_shown(scheme_name)} in "drafting"; known: {", ".join([*SCHEMES, *OTHER_SCHEMES])}')
+    return Instance(vocabulary, target, topology, scheme, scheme_name, name, source)
 
 
-def _topology(scheme: str, plan: Mapping[str, Any]) -> Slot:
-    children = plan.get("children")
+def _topology(scheme: str, drafted: Mapping[str, Any]) -> Slot:
+    children = drafted.get("children")
     counts = isinstance(children, list) and all(isinstance(count, int) and not isinstance(count, bool) for count in children)
     if not counts or not children or min(children) < 1:
-        raise InstanceError(f'"children" must list a positive number of siblings for each depth, not {children!r}')
+        raise InstanceError(f'"children" must list a positive number of siblings for each depth, not {_shown(children)}')
     if scheme == "chain" and max(children) > 1:
-        raise InstanceError(f'a chain has one child at each depth, "children" is {children!r}')
+        raise InstanceError(f'a chain has one child at each depth, "children" is {_shown(children)}')
+    if len(children) > MAX_DEPTH:
+        raise InstanceError(f'"children" makes a tree deeper than {MAX_DEPTH}')
     nodes = width = 1
     for count in children:
         width *= count
         nodes += width
         if nodes > MAX_NODES:
-            raise InstanceError(f'"children" {children!r} makes a tree of more than {MAX_NODES} nodes')
+            raise InstanceError(f'"children" {_shown(children)} makes a tree of more than {MAX_NODES} nodes')
     return uniform_topology(children)
+
+
+def _planned(drafted: Mapping[str, Any], draft: Model, vocabulary: int) -> tuple[Slot, Scheme]:
+    nodes, depth = (_limit(drafted, key, largest) for key, largest in (("nodes", MAX_NODES), ("depth", MAX_DEPTH)))
+    try:
+        if drafted["scheme"] == "best_first":
+            return best_first(draft, nodes, depth)
+        scheme = replay(draft, vocabulary, _text(drafted, "sampler"), _text(drafted, "exhaust"))
+        return freeze(plan(draft, nodes, depth)), scheme
+    except MissingRow as missing:
+        raise InstanceError(f"{drafted['scheme']} needs a row that is missing: {missing}") from None
+    except ValueError as error:
+        raise InstanceError(str(error)) from None
+
+
+def _limit(drafted: Mapping[str, Any], key: str, largest: int) -> int:
+    limit = drafted.get(key)
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= largest:
+        raise InstanceError(f'"{key}" must be an integer in 0..{largest}, not {_shown(limit)}')
+    return limit
+
+
+def _text(drafted: Mapping[str, Any], key: str) -> str:
+    text = drafted.get(key)
+    if not isinstance(text, str):
+        raise InstanceError(f'"{key}" must be a string, not {_shown(text)}')
+    return text
 
 
 def _fixed(paths: Any, vocabulary: int) -> tuple[Slot, Scheme]:
@@ -123,10 +161,11 @@ def _fixed(paths: Any, vocabulary: int) -> tuple[Slot, Scheme]:
         raise InstanceError('a fixed scheme needs "tree": a list of paths')
     if len(paths) > MAX_NODES:
         raise InstanceError(f'"tree" has more than {MAX_NODES} nodes')
+    prefixes = [_prefix(path, vocabulary, '"tree"') for path in paths]
+    if max(map(len, prefixes), default=0) > MAX_DEPTH:
+        raise InstanceError(f'"tree" is deeper than {MAX_DEPTH}')
     try:
-        return drafting.fixed([_prefix(path, vocabulary, '"tree"') for path in paths])
-    except InstanceError:
-        raise
+        return drafting.fixed(prefixes)
     except ValueError as error:
         raise InstanceError(str(error)) from None
 
@@ -137,43 +176,63 @@ def _model(source: Mapping[str, Any], key: str, vocabulary: int) -> Model:
         prefix = _prefix(spelled, vocabulary, f'a key of "{key}"')
         where = f'row "{spell(prefix)}" of "{key}"'
         if not isinstance(weights, list) or len(weights) != vocabulary:
-            given = f"{len(weights)} entries" if isinstance(weights, list) else repr(weights)
+            given = f"{len(weights)} entries" if isinstance(weights, list) else _shown(weights)
             raise InstanceError(f"{where} must list {vocabulary} weights, not {given}")
-        for weight in weights:
-            if isinstance(weight, bool) or not isinstance(weight, int | float | str) or not _NUMBER.fullmatch(str(weight)):
-                raise InstanceError(f"{where} has an entry that is not a number: {str(weight)[:80]!r}")
         try:
-            rows[prefix] = Law.row(map(str, weights))
+            rows[prefix] = Law.row([_weight(token, weight) for token, weight in enumerate(weights)])
         except ValueError as error:
             raise InstanceError(f"{where}: {error}") from None
     return table(rows, name=key)
 
 
+def _weight(token: int, weight: Any) -> str:
+    if isinstance(weight, bool) or not isinstance(weight, int | float | str) or not _NUMBER.fullmatch(text := str(weight)):
+        raise ValueError(f"weight of {token} is not a number: {_shown(weight)}")
+    return text
+
+
 def _prefix(spelled: Any, vocabulary: int, where: str) -> Prefix:
     if not isinstance(spelled, str):
-        raise InstanceError(f"{where} must be a string of tokens, not {spelled!r}")
+        raise InstanceError(f"{where} must be a string of tokens, not {_shown(spelled)}")
     tokens = spelled.split(" ") if spelled else []
     for token in tokens:
         if not _TOKEN.fullmatch(token) or int(token) >= vocabulary:
-            raise InstanceError(f'{where}: "{spelled}" has {token!r}, not a token below {vocabulary}')
+            raise InstanceError(f"{where}: {_shown(spelled)} has {_shown(token)}, not a token below {vocabulary}")
     return tuple(map(int, tokens))
 
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise InstanceError(f"{what} must be a JSON object, not {value!r}" if value is not None else f"{what} is missing")
+        raise InstanceError(f"{what} must be a JSON object, not {_shown(value)}" if value is not None else f"{what} is missing")
     return value
 
 
+def _read(path: str | Path) -> Any:
+    """The JSON value, decimals and NaN as they are spelled: "0.1" stays 1/10, and an error can say in which row NaN is."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return json.loads(text, parse_constant=str, parse_float=str, object_pairs_hook=_no_repeats)
+    except InstanceError:
+        raise
+    except OSError as error:
+        raise InstanceError(error.strerror or str(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise InstanceError(f"not JSON: {error}") from None
+
+
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) < len(keys):
-        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} appears twice")
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            raise InstanceError(f"key {_shown(key)} appears twice")
     return dict(pairs)
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+def _shown(value: Any) -> str:
+    """What was given, short whatever it is."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return "a very long number"
 
 
 def _depth(slot: Slot) -> int:

@@ -86,7 +86,7 @@ class Law(Generic[T]):
         """Conditioned on avoiding ``outcomes``; None when nothing else is possible."""
         return _without(self, frozenset(outcomes))
 
-    def excess(self, declared: "Law[T]", mass: Rational = ONE) -> "tuple[Rational, Law[T] | None]":
+    def excess(self, declared: "Law[T]", mass: Rational | int = 1) -> "tuple[Rational, Law[T] | None]":
         """Mass and law of what a drafted token leaves of a target: m = sum_x (mass f(x) - r(x))_+ and (mass f - r)_+ / m, f this law.
 
         The law is None when m = 0.  (The residual of speculative sampling, arXiv 2211.17192 eq. in section 2.3; with mass < 1 that of block
@@ -137,7 +137,7 @@ def _without(law: Law[T], outcomes: frozenset[T]) -> Law[T] | None:
 
 
 @lru_cache(maxsize=1 << 16)
-def _excess(law: Law[T], declared: Law[T], mass: Rational) -> tuple[Rational, Law[T] | None]:
+def _excess(law: Law[T], declared: Law[T], mass: Rational | int) -> tuple[Rational, Law[T] | None]:
     left = {outcome: mass * weight - declared[outcome] for outcome, weight in law.items()}
     left = {outcome: weight for outcome, weight in left.items() if weight > 0}
     total = sum(left.values(), ZERO)

@@ -43,11 +43,13 @@ class LazyNode:
     drawing with replacement) into one node with the slots of both, recursively, as verifiers that do not read declared laws need.
     """
 
-    __slots__ = ("slot", "path", "declared", "distinct", "_scheme", "_chance", "_drawn", "_joined")
+    __slots__ = ("slot", "path", "declared", "distinct", "_scheme", "_chance", "_drawn", "_elders", "_joined")
 
     def __init__(self, slot: Slot, path: Prefix, scheme: Scheme, chance: Chance, declared: Law[int] | None = None, distinct: bool = False):
         self.slot, self.path, self.declared, self.distinct = slot, path, declared, distinct
-        self._scheme, self._chance, self._drawn = scheme, chance, list[LazyNode]()
+        self._scheme, self._chance = scheme, chance
+        self._drawn: list[LazyNode] = []
+        self._elders: Tokens = ()
         self._joined: list[LazyNode] | None = None
 
     @property
@@ -70,11 +72,12 @@ class LazyNode:
     def _draw(self) -> "Iterator[LazyNode]":
         for rank, slot in enumerate(self.slot):
             if rank == len(self._drawn):
-                law = self._scheme(self.slot, self.path, tuple(child.token for child in self._drawn))
+                law = self._scheme(self.slot, self.path, self._elders)
                 if law is None:
                     return
-                path = (*self.path, self._chance.draw(law))
-                self._drawn.append(LazyNode(slot, path, self._scheme, self._chance, law, self.distinct))
+                token = self._chance.draw(law)
+                self._elders += (token,)
+                self._drawn.append(LazyNode(slot, (*self.path, token), self._scheme, self._chance, law, self.distinct))
             yield self._drawn[rank]
 
     def redrawn(self, chance: Chance) -> "LazyNode":

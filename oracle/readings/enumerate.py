@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from . import scripted
 from .patched import patched
 from .refused import Refused
-from .scripted import Cell, Choice, Explorer, Replay, Script
-from .watched import Watch, watched
+from .scripted import Choice, Explorer, Replay, Script
+from .uniforms import CHANGED, Uniform
+from .watched import watched
 
 __all__ = ["Enumeration", "Refused", "enumerate_law", "scripted_generator"]
 
@@ -27,14 +30,17 @@ LARGEST_BLOCK = 256  # leaves explored before they are replayed
 FEWEST_RUNS = 32  # a program with few leaves is replayed until so many runs agree
 
 
+T = TypeVar("T", bound=Hashable)
+
+
 @dataclass(frozen=True)
-class Enumeration:
+class Enumeration(Generic[T]):
     """The law of a program: outcome -> probability, and "Exception: message" -> probability where it raised.
 
     The masses of both add up to 1, exactly. `leaves` is the number of branches.
     """
 
-    law: dict[Hashable, Fraction]
+    law: dict[T, Fraction]
     failures: dict[str, Fraction]
     leaves: int
 
@@ -44,44 +50,42 @@ class _Raised:
     text: str
 
 
-@dataclass(frozen=True)
-class _Leaf:
+class _Leaf(NamedTuple):
     outcome: Hashable | _Raised
-    drawn: list[Cell | Choice]
-    mass: tuple[int, int]
+    drawn: list[Uniform | Choice]
+    numerator: int
+    denominator: int
 
 
 def enumerate_law(
-    program: Callable[[], Hashable],
+    program: Callable[[], T],
     *,
     max_leaves: int = 20_000,
     deadline: float | None = None,
     fresh_seeds: bool = False,
-) -> Enumeration:
+) -> Enumeration[T]:
     """The exact law of `program()`, whose randomness comes from `random`, `numpy.random` or torch.
 
     `deadline` is a time of `time.monotonic()`. A program that seeds a generator has a fixed tape and is refused, unless
     `fresh_seeds` says that its seeds stand for new ones at every call; the same seed twice in a call is always refused.
 
-    Raises Refused with the reason when the law cannot be read like this, and RuntimeError when nested.
+    Raises Refused with the reason when the law cannot be read like this, and RuntimeError when nested or run in two threads.
     """
-    if scripted.active is not None:
-        raise RuntimeError("enumerate_law cannot be nested")
-    without_torch = "torch" not in sys.modules
     law: dict[tuple[Hashable | _Raised, int], int] = {}  # outcome and denominator -> numerator
-    leaves, size, explorer = 0, 1, Explorer(fresh_seeds)
+    leaves, size, explorer, few = 0, 1, Explorer(fresh_seeds), list[_Leaf]()
 
     def run(script: Script) -> Hashable | _Raised:
         if deadline is not None and time.monotonic() > deadline:
             raise Refused(f"the deadline passed after {leaves} branches")
         return _run(program, script)
 
-    def replay(block: list[_Leaf], watch: Watch, parity: int) -> None:
+    def replay(block: list[_Leaf], parity: int) -> None:
         with watch.under(1):
             for number, leaf in enumerate(block):
-                _compare(leaf.outcome, run(script := Replay(leaf.drawn, number + parity, fresh_seeds)), script)
+                script = Replay(leaf.drawn, number + parity, fresh_seeds)
+                _compare(leaf.outcome, run(script), script)
 
-    with watched(program) as watch, patched():
+    with _alone(), watched(program) as watch, patched() as scripted_torch:
         more = True
         while more:
             block: list[_Leaf] = []
@@ -90,19 +94,45 @@ def enumerate_law(
                     if leaves == max_leaves:
                         raise Refused(f"more than {max_leaves} branches")
                     explorer.begin()
-                    leaf = _Leaf(run(explorer), explorer.drawn, explorer.mass())
+                    leaf = _Leaf(run(explorer), explorer.drawn, *explorer.mass())
                     block.append(leaf)
-                    key = leaf.outcome, leaf.mass[1]
-                    law[key] = law.get(key, 0) + leaf.mass[0]
+                    key = leaf.outcome, leaf.denominator
+                    law[key] = law.get(key, 0) + leaf.numerator
                     leaves += 1
                     more = explorer.advance()
-            if without_torch and "torch" in sys.modules:
-                raise Refused("the program imports torch while it runs: import it first")
-            replay(block, watch, parity=0)
-            size = min(4 * size, LARGEST_BLOCK)
+            if "torch" in sys.modules and not scripted_torch:
+                raise Refused("torch is imported while branches are explored: import it first")
+            replay(block, parity=0)
+            few = (few + block)[:FEWEST_RUNS]
+            size = min(16 * size, LARGEST_BLOCK)
         for parity in range(1, FEWEST_RUNS // leaves):
-            replay(block, watch, parity)
-    return _summed(law, leaves)
+            replay(few, parity)
+    outcomes: dict[T, Fraction] = {}
+    failures: dict[str, Fraction] = {}
+    for (outcome, denominator), numerator in law.items():
+        if isinstance(outcome, _Raised):
+            failures[outcome.text] = failures.get(outcome.text, Fraction(0)) + Fraction(numerator, denominator)
+        else:
+            value = cast(T, outcome)
+            outcomes[value] = outcomes.get(value, Fraction(0)) + Fraction(numerator, denominator)
+    return Enumeration(outcomes, failures, leaves)
+
+
+class _Nested(RuntimeError):
+    pass
+
+
+_busy = Lock()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    if not _busy.acquire(blocking=False):
+        raise _Nested("enumerate_law is already running: it cannot be nested, nor run in two threads")
+    try:
+        yield
+    finally:
+        _busy.release()
 
 
 def _run(program: Callable[[], Hashable], script: Script) -> Hashable | _Raised:
@@ -110,13 +140,44 @@ def _run(program: Callable[[], Hashable], script: Script) -> Hashable | _Raised:
     outcome: Hashable | _Raised
     try:
         outcome = program()
-        hash(outcome)
-    except Refused:
+    except (Refused, _Nested):
         raise
     except Exception as error:
         outcome = _Raised(f"{type(error).__name__}: {error}")
+    else:
+        hash(outcome)
     finally:
         scripted.active = None
     if script.refusal is not None:
         raise Refused(script.refusal)
     return outcome
+
+
+def _compare(first: Hashable | _Raised, second: Hashable | _Raised, script: Replay) -> None:
+    """The same script must lead to the same end, with the same draws."""
+    if script.position != len(script.drawn):
+        raise Refused(CHANGED)
+    if hash(first) == hash(second) and first == second:
+        return
+    if isinstance(first, _Raised):
+        raise Refused(f"a use of randomness that cannot be scripted, or is not controlled: {first.text}")
+    raise Refused(f"randomness that is not controlled: the same script gave {_shown(first)} and {_shown(second)}")
+
+
+def _shown(outcome: Hashable | _Raised) -> str:
+    return outcome.text if isinstance(outcome, _Raised) else repr(outcome)
+
+
+def scripted_generator(framework: str) -> Any:
+    """A generator ("numpy" or "torch") to hand to a program that takes one; it only works inside `enumerate_law`."""
+    if framework == "numpy":
+        from .patched_numpy import ScriptedGenerator
+
+        return ScriptedGenerator()
+    if framework == "torch":
+        from .patched_torch import ScriptedTorchGenerator
+
+        generator = ScriptedTorchGenerator()
+        generator.seeded = True
+        return generator
+    raise ValueError(f"no generators of {framework!r}: numpy or torch")

@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .scripted import DOUBLE, choose_one_of, note_seed, rewound
-from .uniforms import draw_uniform
+from .scripted import choose_one_of, current, note_seed, rewound
+from .uniforms import DOUBLE
 
 Patch = tuple[Any, str, Any]  # owner, name, replacement
 
 
 @contextmanager
-def patched() -> Iterator[None]:
-    """Python's, numpy's and, where it is loaded, torch's random calls are scripted inside."""
+def patched() -> Iterator[bool]:
+    """Python's, numpy's and, where it is loaded, torch's random calls are scripted inside. Yields whether torch's are."""
     from .patched_numpy import numpy_patches
 
     patches = [*python_patches(), *numpy_patches()]
-    if "torch" in sys.modules:
+    with_torch = "torch" in sys.modules
+    if with_torch:
         from .patched_torch import torch_patches
 
         patches += torch_patches()
@@ -29,7 +30,7 @@ def patched() -> Iterator[None]:
         for owner, name, replacement in patches:
             undo.append((owner, name, name in vars(owner), getattr(owner, name)))
             setattr(owner, name, replacement)
-        yield
+        yield with_torch
     finally:
         for owner, name, own, original in reversed(undo):
             if own:
@@ -41,14 +42,14 @@ def patched() -> Iterator[None]:
 def python_patches() -> list[Patch]:
     """What `random` builds on: choices, randrange, sample, shuffle and the rest follow."""
     patches: list[Patch] = [
-        (random, "random", lambda: draw_uniform(DOUBLE)),
+        (random, "random", lambda: current().draw(DOUBLE)),
         (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
         (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
         (random, "setstate", lambda state: rewound()),
     ]
     for owner in (random.Random, random.SystemRandom):
         patches += [
-            (owner, "random", lambda self: draw_uniform(DOUBLE)),
+            (owner, "random", lambda self: current().draw(DOUBLE)),
             (owner, "getrandbits", lambda self, bits: choose_one_of(1 << bits)),
             (owner, "_randbelow", lambda self, count: choose_one_of(count)),
             (owner, "seed", lambda self, a=None, version=2: note_seed("random.Random", a)),

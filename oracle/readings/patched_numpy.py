@@ -9,25 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm, prod
+from math import inf, lcm, prod
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.random import Generator, RandomState
 
+from .arithmetic import Number, boxed, index_in
 from .patched import Patch
-from .scripted import (
-    DOUBLE,
-    choose_one_of,
-    current,
-    draw_without_replacement,
-    exact_weights,
-    note_seed,
-    rewound,
-)
-from .uniforms import draw_uniform
+from .scripted import choose_one_of, current, draw_without_replacement, exact_weights, note_seed, rewound
+from .uniforms import DOUBLE
 
 Array = np.ndarray[Any, Any]
-_RealGenerator, _RealState = np.random.Generator, np.random.RandomState
+_searchsorted = np.searchsorted
 
 
 def _shape(size: Any) -> tuple[int, ...]:
@@ -42,9 +36,9 @@ def _filled(shape: tuple[int, ...], values: Sequence[Any], dtype: Any) -> Array:
 
 def _uniforms(size: Any) -> Any:
     if size is None:
-        return draw_uniform(DOUBLE)
+        return current().draw(DOUBLE)
     shape = _shape(size)
-    values = [draw_uniform(DOUBLE, np.float64) for _ in range(prod(shape))]
+    values = [current().draw(DOUBLE, np.float64) for _ in range(prod(shape))]
     return _filled(shape, values, object if current().lazy else np.float64)
 
 
@@ -61,11 +55,11 @@ def _bernoulli(p: float) -> int:
 def _one_hot(pvals: Array) -> list[int]:
     """One trial; the last value takes what the others leave."""
     weights = [Fraction(float(p)) for p in pvals[:-1]]
-    taken = current().choose(_integer_weights([*weights, max(Fraction(0), 1 - sum(weights))]))
+    taken = current().choose(_integer_weights([*weights, max(Fraction(0), 1 - sum(weights, Fraction(0)))]))
     return [int(i == taken) for i in range(len(pvals))]
 
 
-class _Scripted:
+class Scripted:
     """The draws that both kinds of generators have. Arguments are checked by a real generator, which raises as usual."""
 
     _real: Any
@@ -86,7 +80,7 @@ class _Scripted:
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
-        options: dict[str, Any] = {} if isinstance(self, _RealState) else {"axis": axis, "shuffle": shuffle}
+        options: dict[str, Any] = {} if isinstance(self, RandomState) else {"axis": axis, "shuffle": shuffle}
         template = self._real.choice(a, size, replace, p, **options)
         if not shuffle:
             current().refuse("numpy choice without shuffling")
@@ -134,10 +128,10 @@ class _LikeReal(type):
         return isinstance(instance, cls.__mro__[2])
 
 
-class ScriptedGenerator(_Scripted, _RealGenerator, metaclass=_LikeReal):
+class ScriptedGenerator(Scripted, Generator, metaclass=_LikeReal):
     """A numpy Generator whose draws are the script's; everything that is not scripted refuses the reading."""
 
-    _real = _RealGenerator(np.random.PCG64(0))
+    _real = Generator(np.random.PCG64(0))
 
     def __init__(self, bit_generator: Any = None) -> None:
         if bit_generator is not None:
@@ -151,10 +145,10 @@ class ScriptedGenerator(_Scripted, _RealGenerator, metaclass=_LikeReal):
         return self._whole(template, *((low, high) if not endpoint else (0, low + 1) if high is None else (low, high + 1)))
 
 
-class ScriptedState(_Scripted, _RealState, metaclass=_LikeReal):
+class ScriptedState(Scripted, RandomState, metaclass=_LikeReal):
     """A numpy RandomState whose draws are the script's; everything that is not scripted refuses the reading."""
 
-    _real = _RealState(np.random.MT19937(0))
+    _real = RandomState(np.random.MT19937(0))
 
     def __init__(self, seed: Any = None) -> None:
         note_seed("numpy.random.RandomState", seed)
@@ -185,20 +179,31 @@ def _refusing(name: str) -> Any:
 
 for _class in (ScriptedGenerator, ScriptedState):
     for _name in dir(_class.__mro__[2]):
-        if not _name.startswith("_") and not {_name} & {*vars(_class), *vars(_Scripted)}:
+        if not _name.startswith("_") and not {_name} & {*vars(_class), *vars(Scripted)}:
             setattr(_class, _name, _refusing(_name))
 
 
 def default_rng(seed: Any = None) -> Any:
-    if isinstance(seed, _RealGenerator):
+    if isinstance(seed, Generator):
         return seed
     note_seed("numpy.random.default_rng", seed)
     return ScriptedGenerator()
 
 
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """numpy's own search also compares the numbers that it looks for with one another."""
+    values = v if isinstance(v, np.ndarray) else boxed(v)
+    if not any(isinstance(value, Number) for value in values.flat) or sorter is not None:
+        return _searchsorted(a, v, side, sorter)  # type: ignore[call-overload]
+    edges = [inf if edge != edge else edge for edge in np.asarray(a).tolist()]
+    found = [index_in(edges, value, side == "right") for value in values.flat]
+    return np.array(found, dtype=np.intp).reshape(values.shape)[()]
+
+
 def numpy_patches() -> list[Patch]:
     legacy = ScriptedState()
     patches: list[Patch] = [
+        (np, "searchsorted", searchsorted),
         (np.random, "default_rng", default_rng),
         (np.random, "Generator", ScriptedGenerator),
         (np.random, "RandomState", ScriptedState),
@@ -207,6 +212,6 @@ def numpy_patches() -> list[Patch]:
         (np.random, "sample", legacy.random_sample),
     ]
     for name, function in vars(np.random).items():
-        if isinstance(getattr(function, "__self__", None), _RealState):
+        if isinstance(getattr(function, "__self__", None), RandomState):
             patches.append((np.random, name, getattr(legacy, name)))
     return patches

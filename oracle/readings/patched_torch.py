@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -11,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from . import scripted
+from .arithmetic import Number
 from .patched import Patch
 from .scripted import (
-    Cell,
-    active_or_none,
     choose_one_of,
     current,
     draw_without_replacement,
@@ -23,16 +22,16 @@ from .scripted import (
     rewound,
 )
 from .tensor_operations import is_lazy
-from .tensors import LazyTensor, filled, lifted, make_lazy, placed
+from .tensors import LazyTensor, filled, lifted, make_lazy
 from .torch_grids import grid_of
-from .uniforms import Uniform
 
 NOT_SCRIPTED = {
     torch: "randn randn_like randperm normal poisson binomial dropout feature_dropout alpha_dropout rrelu".split(),
     Tensor: "exponential_ normal_ random_ geometric_ cauchy_ log_normal_".split(),
 }
-_multinomial, _bernoulli, _tensor, _rand = torch.multinomial, torch.bernoulli, torch.tensor, torch.rand
-_uniform_, _as_tensor, _asarray, _randint = Tensor.uniform_, torch.as_tensor, torch.asarray, torch.randint
+_rand, _randint, _multinomial, _bernoulli = torch.rand, torch.randint, torch.multinomial, torch.bernoulli
+_tensor, _as_tensor, _asarray = torch.tensor, torch.as_tensor, torch.asarray
+_Generator = torch.Generator
 
 
 class ScriptedTorchGenerator(torch.Generator):
@@ -52,20 +51,21 @@ class ScriptedTorchGenerator(torch.Generator):
     def set_state(self, *_: Any) -> NoReturn:
         rewound()
 
-    graphsafe_set_state = set_state
+    def graphsafe_set_state(self, *_: Any) -> NoReturn:
+        rewound()
 
     def clone_state(self) -> NoReturn:
         rewound()
 
 
 def _check(generator: Any) -> None:
-    if isinstance(generator, ScriptedTorchGenerator) and not generator.seeded:
+    if generator is not None and not getattr(generator, "seeded", True):
         current().refuse("draws from torch.Generator() without a seed, which is the same at every call")
 
 
-def _spare() -> torch.Generator:
+def _spare(device: Any = "cpu") -> torch.Generator:
     """For calls of the real function that only check arguments and raise as usual."""
-    return torch.Generator().manual_seed(0)
+    return _Generator(device)
 
 
 # uniforms
@@ -73,20 +73,19 @@ def _spare() -> torch.Generator:
 
 def _draw_into(tensor: Tensor) -> Tensor:
     """Uniforms as the elements of a new tensor."""
-    grid = grid_of(tensor)
-    drawn = [current().draw(grid) for _ in range(tensor.numel())]
-    if current().lazy:
-        return filled(tensor, [Uniform(cell) for cell in drawn])  # type: ignore[arg-type]
-    return tensor.copy_(_tensor(drawn, dtype=tensor.dtype).reshape(tensor.shape))
+    grid, script = grid_of(tensor), current()
+    drawn: list[Any] = [script.draw(grid) for _ in range(tensor.numel())]
+    if script.lazy:
+        return filled(tensor.detach() if tensor.requires_grad else tensor, drawn)
+    return _tensor(drawn, dtype=tensor.dtype, device=tensor.device).reshape(tensor.shape)
 
 
-def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
+def rand(*size: Any, generator: Any = None, out: Any = None, **options: Any) -> Tensor:
     _check(generator)
     tensor = torch.empty(*size, **options)
-    if not tensor.is_floating_point():
-        return _rand(*size, **options, generator=_spare())  # raises
-    if options.get("out") is not None:
-        current().refuse("torch.rand into a given tensor")
+    if not tensor.is_floating_point() or out is not None:
+        _rand(*size, **options, generator=_spare(tensor.device))  # raises for integers
+        current().refuse("torch.rand of complex numbers, or into a given tensor")
     return _draw_into(tensor)
 
 
@@ -97,9 +96,8 @@ def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor
 
 def uniform_(self: Tensor, *bounds: float, generator: Any = None, **named: float) -> Tensor:
     _check(generator)
-    low, high = (*bounds, *(named.get(name, 1.0) for name in ("from", "to")[len(bounds) :]))
-    if not bounds:
-        low = named.get("from", 0.0)
+    low = bounds[0] if bounds else named.get("from", 0.0)
+    high = bounds[1] if len(bounds) > 1 else named.get("to", 1.0)
     if (low, high) != (0, 1):
         current().refuse(f"torch uniform_ between other bounds than 0 and 1: {low}, {high}")
     fresh = _draw_into(torch.empty(self.shape, dtype=self.dtype, device=self.device))
@@ -130,7 +128,7 @@ def multinomial(
         current().refuse("torch.multinomial with uniforms as weights, or into a given tensor")
     rows = _rows(input)
     if rows is None or num_samples != 1:
-        _multinomial(input, num_samples, replacement, generator=torch.Generator(input.device))  # may raise
+        _multinomial(input, num_samples, replacement, generator=_spare(input.device))  # may raise
         if rows is None:
             current().refuse("torch.multinomial with weights that are not understood")
     if replacement:
@@ -183,12 +181,12 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
 
 def _holds_lazy(data: Any) -> bool:
     if isinstance(data, np.ndarray):
-        return data.dtype == object
+        return bool(data.dtype == object)
     return is_lazy(data) or isinstance(data, (list, tuple)) and any(map(_holds_lazy, data))
 
 
 def _built(data: Any) -> Tensor:
-    if isinstance(data, Uniform):
+    if isinstance(data, Number):
         return lifted(data)
     if isinstance(data, (list, tuple)):
         return torch.stack([_built(each) for each in data])
@@ -197,7 +195,7 @@ def _built(data: Any) -> Tensor:
 
 def _converting(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def convert(data: Any, *args: Any, **options: Any) -> Tensor:
-        if not current().lazy or not _holds_lazy(data):
+        if scripted.active is None or not scripted.active.lazy or not _holds_lazy(data):
             return real(data, *args, **options)
         of_double = isinstance(data, np.ndarray)
         built = _built(data.tolist() if of_double else data)
@@ -210,7 +208,7 @@ def _converting(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _not_scripted(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: Any, **__: Any) -> NoReturn:
-        current().refuse("draws an exponential race: exponential_" if name == "exponential_" else f"draws from {name}")
+        current().refuse("draws an exponential race: exponential_" if name == "exponential_" else f"draws from torch {name}")
 
     return refuse
 
@@ -220,11 +218,15 @@ def torch_patches() -> list[Patch]:
         note_seed("torch.manual_seed", seed)
         return torch.default_generator
 
-    patches: list[Patch] = [(owner, name, _not_scripted(f"torch {name}" if owner is torch else name)) for owner, names in NOT_SCRIPTED.items() for name in names]
-    for function in (rand, rand_like, multinomial, bernoulli, randint):
-        patches.append((torch, function.__name__, function))
-    for function in (multinomial, bernoulli, bernoulli_, uniform_):
-        patches.append((Tensor, function.__name__, function))
+    patches: list[Patch] = []
+    for owner, names in NOT_SCRIPTED.items():
+        patches += [(owner, name, _not_scripted(name)) for name in names]
+    functions: dict[Any, list[Callable[..., Tensor]]] = {
+        torch: [rand, rand_like, multinomial, bernoulli, randint],
+        Tensor: [multinomial, bernoulli, bernoulli_, uniform_],
+    }
+    for owner, replacements in functions.items():
+        patches += [(owner, function.__name__, function) for function in replacements]
     for real in (_tensor, _as_tensor, _asarray):
         patches.append((torch, real.__name__, _converting(real)))
     patches.append((torch, "Generator", ScriptedTorchGenerator))

@@ -1,88 +1,30 @@
 """The script of a run: every random call is a question, and a depth-first search over the answers visits every branch.
 
-A uniform is kept as a `Cell`, an interval of grid integers that comparisons narrow; a discrete draw is one choice among
-integer weights. `Explorer` answers the questions of one run after another; `Replay` answers those of one known leaf with
-real numbers.
+A question is a comparison of a uniform (`uniforms`) that could go either way, or a discrete draw, one choice among integer
+weights. `Explorer` answers the questions of one run after another; `Replay` answers those of one known leaf with real
+numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from .arithmetic import MOST_VALUES, Number
 from .refused import Refused
+from .uniforms import CHANGED, Derived, Grid, Uniform
 
-
-@dataclass(frozen=True)
-class Grid:
-    """Where the uniforms of a generator lie: `value(k)` for k uniform in 0 .. 2**bits - 1, non-decreasing in k."""
-
-    name: str
-    bits: int
-    values: Callable[[int], float] | None = None  # None: k * 2**-bits
-
-    def value(self, k: int) -> float:
-        return k * 2.0**-self.bits if self.values is None else self.values(k)
-
-
-DOUBLE = Grid("float64", 53)
-SINGLE = Grid("float32", 24)
-CONSTANT = Grid("constant", 0)
-
-
-class Cell:
-    """One uniform that was drawn: what is known of it so far is lo <= k <= hi."""
-
-    __slots__ = ("script", "index", "grid", "lo", "hi")
-
-    def __init__(self, script: Explorer, index: int, grid: Grid) -> None:
-        self.script, self.index, self.grid = script, index, grid
-        self.lo, self.hi = 0, (1 << grid.bits) - 1
-
-    def reaches(self, cut: int) -> bool:
-        """Is k >= cut? Branches, and narrows the interval, where both answers are possible."""
-        if cut <= self.lo:
-            return True
-        if cut > self.hi:
-            return False
-        if self.script.branch(self.index, cut):
-            self.lo = cut
-            return True
-        self.hi = cut - 1
-        return False
-
-    def decide(self, truth: Callable[[int], bool]) -> bool:
-        """The truth of a statement about k that changes at most once over the interval; the place is found by bisection."""
-        low, high = truth(self.lo), truth(self.hi)
-        if low == high:
-            return low
-        cut = self.script.recorded_cut(self.index)
-        if cut is None:
-            before, cut = self.lo, self.hi
-            while cut - before > 1:
-                middle = (before + cut) // 2
-                if truth(middle) == low:
-                    before = middle
-                else:
-                    cut = middle
-        elif not self.lo < cut <= self.hi or truth(cut - 1) != low or truth(cut) != high:
-            self.script.refuse(CHANGED)
-        return high if self.reaches(cut) else low
-
-
-CHANGED = "randomness that is not controlled: a replay of the same choices asked another question"
-DISCRETE = -1  # stands for the cell of a discrete draw
+DISCRETE = -1  # stands for the uniform of a discrete draw
 
 
 class Branch:
-    """A question with more than one answer: `cut` of a cell (two answers) or the weights of a discrete draw."""
+    """A question with more than one answer: is a uniform at or above `question`, or which of the weights in `question`."""
 
-    __slots__ = ("cell", "question", "answer")
+    __slots__ = ("uniform", "question", "answer")
 
-    def __init__(self, cell: int, question: int | tuple[int, ...]) -> None:
-        self.cell, self.question, self.answer = cell, question, -1
+    def __init__(self, uniform: int, question: int | tuple[int, ...]) -> None:
+        self.uniform, self.question, self.answer = uniform, question, -1
 
     def advance(self) -> bool:
         """Move to the next possible answer; False when there is none."""
@@ -97,32 +39,48 @@ class Branch:
 Choice = tuple[tuple[int, ...], int]  # weights and the index taken
 
 
-class Explorer:
-    """Answers the questions of a run: as before up to the last branch, the first possible answer after it."""
+class Run:
+    """One run of the program: where it is in the script, and why it is refused, if it is."""
 
-    lazy = True
-
-    def __init__(self, fresh_seeds: bool = False) -> None:
+    def __init__(self, fresh_seeds: bool) -> None:
         self.fresh_seeds = fresh_seeds
-        self.branches: list[Branch] = []
         self.begin()
 
     def begin(self) -> None:
         self.position = 0
-        self.drawn: list[Cell | Choice] = []
-        self.numbers: list[Any] = []  # what the cells of a lazy tensor stand for
         self.seeds: set[tuple[str, str]] = set()
         self.refusal: str | None = None
+
+    @property
+    def running(self) -> bool:
+        return active is self
 
     def refuse(self, reason: str) -> NoReturn:
         """Remembered, because the program may swallow the exception."""
         self.refusal = self.refusal or reason
         raise Refused(reason)
 
-    def draw(self, grid: Grid) -> Cell:
-        cell = Cell(self, len(self.drawn), grid)
-        self.drawn.append(cell)
-        return cell
+
+class Explorer(Run):
+    """Answers the questions of a run: as before up to the last branch, the first possible answer after it."""
+
+    lazy = True
+
+    def __init__(self, fresh_seeds: bool = False) -> None:
+        self.branches: list[Branch] = []
+        super().__init__(fresh_seeds)
+
+    def begin(self) -> None:
+        """Forget the last run, keep the branches."""
+        super().begin()
+        self.drawn: list[Uniform | Choice] = []
+        self.numbers: list[Number] = []  # what the elements of lazy tensors are
+
+    def draw(self, grid: Grid, kind: type = float) -> Any:
+        """A uniform: a number that is not known yet."""
+        uniform = Uniform(self, len(self.drawn), grid, kind)
+        self.drawn.append(uniform)
+        return uniform if grid.values is None else Derived(uniform, grid.values)
 
     def choose(self, weights: Sequence[int]) -> int:
         """A discrete draw: index i with probability weights[i] / sum(weights)."""
@@ -131,24 +89,26 @@ class Explorer:
         self.drawn.append((question, answer))
         return answer
 
-    def branch(self, cell: int, question: int | tuple[int, ...]) -> int:
-        if self.position == len(self.branches):
-            branch = Branch(cell, question)
+    def branch(self, uniform: int, question: int | tuple[int, ...]) -> int:
+        """The answer to a question that has more than one."""
+        position = self.position
+        self.position = position + 1
+        if position == len(self.branches):
+            branch = Branch(uniform, question)
             branch.advance()
             self.branches.append(branch)
-        else:
-            branch = self.branches[self.position]
-            if branch.cell != cell or branch.question != question:
-                self.refuse(CHANGED)
-        self.position += 1
+            return branch.answer
+        branch = self.branches[position]
+        if branch.uniform != uniform or branch.question != question:
+            self.refuse(CHANGED)
         return branch.answer
 
-    def recorded_cut(self, cell: int) -> int | None:
-        """Where a replayed comparison of this cell was split; None on new ground."""
+    def recorded_cut(self, uniform: int) -> int | None:
+        """Where a replayed comparison of this uniform was split; None on new ground."""
         if self.position == len(self.branches):
             return None
         branch = self.branches[self.position]
-        if branch.cell != cell or not isinstance(branch.question, int):
+        if branch.uniform != uniform or not isinstance(branch.question, int):
             self.refuse(CHANGED)
         return branch.question
 
@@ -162,44 +122,41 @@ class Explorer:
         """Probability of the leaf just visited: numerator and denominator, not in lowest terms."""
         numerator, denominator, bits = 1, 1, 0
         for drawn in self.drawn:
-            if isinstance(drawn, Cell):
-                numerator *= drawn.hi - drawn.lo + 1
-                bits += drawn.grid.bits
-            else:
+            if isinstance(drawn, tuple):
                 weights, taken = drawn
                 numerator *= weights[taken]
                 denominator *= sum(weights)
+            else:
+                numerator *= drawn.hi - drawn.lo + 1
+                bits += drawn.grid.bits
         return numerator, denominator << bits
 
 
-class Replay:
+class Replay(Run):
     """Answers the questions of one known leaf with real numbers: each uniform at one end of its interval."""
 
     lazy = False
 
-    def __init__(self, drawn: Sequence[Cell | Choice], parity: int, fresh_seeds: bool = False) -> None:
-        self.drawn, self.parity, self.fresh_seeds = drawn, parity, fresh_seeds
-        self.position = 0
-        self.seeds: set[tuple[str, str]] = set()
-        self.refusal: str | None = None
+    def __init__(self, drawn: Sequence[Uniform | Choice], parity: int, fresh_seeds: bool = False) -> None:
+        super().__init__(fresh_seeds)
+        self.drawn, self.parity = drawn, parity
 
-    refuse = Explorer.refuse
-
-    def _next(self) -> Cell | Choice:
+    def _next(self) -> Uniform | Choice:
         if self.position == len(self.drawn):
             self.refuse(CHANGED)
         self.position += 1
         return self.drawn[self.position - 1]
 
-    def draw(self, grid: Grid) -> float:
-        cell = self._next()
-        if not isinstance(cell, Cell) or cell.grid is not grid:
+    def draw(self, grid: Grid, kind: type = float) -> Any:
+        uniform = self._next()
+        if isinstance(uniform, tuple) or uniform.grid is not grid:
             self.refuse(CHANGED)
-        return grid.value(cell.hi if (self.position + self.parity) % 2 else cell.lo)
+        k = uniform.hi if (self.position + self.parity) & 1 else uniform.lo
+        return uniform.value(k) if grid.values is None else grid.values(k)
 
     def choose(self, weights: Sequence[int]) -> int:
         choice = self._next()
-        if isinstance(choice, Cell) or choice[0] != tuple(weights):
+        if not isinstance(choice, tuple) or choice[0] != tuple(weights):
             self.refuse(CHANGED)
         return choice[1]
 
@@ -217,9 +174,9 @@ def current() -> Script:
 
 def note_seed(library: str, seed: object) -> None:
     """A generator is seeded by the program: its tape is fixed, unless the caller says that every call has fresh seeds."""
-    script = current()
     if seed is None:
         return
+    script = current()
     key = (library, repr(seed))
     if not script.fresh_seeds:
         script.refuse(f"seeds its own randomness: {library}({seed!r})")
@@ -233,12 +190,9 @@ def rewound() -> NoReturn:
     current().refuse("sets the state of a generator: its draws may repeat")
 
 
-MOST_CHOICES = 10_000
-
-
 def choose_one_of(count: int) -> int:
     """One of `count` equally likely values."""
-    if count > MOST_CHOICES:
+    if count > MOST_VALUES:
         current().refuse(f"draws one of {count} values: too many branches")
     return current().choose((1,) * count)
 

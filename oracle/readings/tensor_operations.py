@@ -10,11 +10,15 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from .arithmetic import Number, index_in
 from .tensors import LazyTensor, constant_places, explorer, filled, lazy, lifted, make_lazy, numbers_at, placed
-from .uniforms import Uniform
+from .uniforms import Derived
+
+new_tensor = torch.tensor  # as it is before it is patched
 
 # operator, and the operator with the sides exchanged
 LT, LE = (operator.lt, operator.gt), (operator.le, operator.ge)
@@ -36,7 +40,7 @@ JOINS = set("cat concat concatenate stack hstack vstack".split())
 METADATA = set(
     "size dim numel nelement ndimension stride is_contiguous is_floating_point is_complex element_size get_device len "
     "result_type storage_offset zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full "
-    "new_tensor is_tensor hash _is_view".split()
+    "new_tensor is_tensor _is_view".split()
 )
 MONOTONE = set(
     "add sub subtract rsub mul multiply div divide true_divide rdiv rtruediv reciprocal neg negative clamp clip "
@@ -50,12 +54,15 @@ CASTS = {
     "long": torch.int64,
     "int": torch.int32,
     "short": torch.int16,
+    "bool": torch.bool,
 }
 
 
 def dispatch(function: Any, args: Any, kwargs: Any) -> Any:
     """Every torch operation on a `LazyTensor` or a `Uniform` comes here."""
     name = function.__name__
+    if name in CONVERSIONS:
+        return CONVERSIONS[name](*args)
     if name.startswith("__"):
         name = name[2:-2]
     with torch._C.DisableTorchFunctionSubclass():
@@ -71,7 +78,7 @@ def dispatch(function: Any, args: Any, kwargs: Any) -> Any:
             return monotone(function, name, args, kwargs)
         if name.endswith("_") and name[:-1] in MONOTONE:
             return overwrite(args[0], monotone(getattr(Tensor, name[:-1]), name[:-1], args, kwargs))
-        if name in CASTS and isinstance(args[0], LazyTensor):
+        if name in CASTS:
             return cast(args[0], CASTS[name])
         if name in SPECIAL:
             return SPECIAL[name](function, *args, **kwargs)
@@ -79,7 +86,7 @@ def dispatch(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def is_lazy(value: Any) -> bool:
-    return isinstance(value, (LazyTensor, Uniform))
+    return isinstance(value, (LazyTensor, Number))
 
 
 # comparisons
@@ -91,22 +98,36 @@ def compare(op: Any, exchanged: Any, a: Any, b: Any) -> Tensor:
         op, a, b = exchanged, b, a
     if is_lazy(b):
         explorer().refuse("compares two uniforms")
-    weak = isinstance(a, Uniform)
-    dtype = torch.result_type(0.0 if weak else a, b)
-    places = lifted(a).places if weak else a.places
-    known = b if isinstance(b, Tensor) else torch.tensor(b)
-    shape = torch.broadcast_shapes(places.shape, known.shape)
-    numbers = [rounded(number, torch.float64 if weak else a.dtype, dtype) for number in numbers_at(places.expand(shape))]
-    thresholds = known.to(dtype).expand(shape).flatten().tolist()
+    if isinstance(a, Number):
+        held, dtype, places, device = torch.float64, torch.result_type(0.0, b), lifted(a).places, b.device
+    else:
+        held, dtype, places, device = a.dtype, torch.result_type(a, b), a.places, a.device
+    if isinstance(b, Tensor):
+        shape = places.shape
+        if b.shape != shape:
+            shape = torch.Size(np.broadcast_shapes(tuple(shape), tuple(b.shape)))
+            places, b = places.expand(shape), b.expand(shape)
+        thresholds = b.to(dtype).flatten().tolist()
+    else:
+        shape = places.shape
+        thresholds = [nearest(b, dtype)] * shape.numel()
+    numbers = numbers_at(places)
+    if torch.finfo(dtype).eps > torch.finfo(held).eps:
+        numbers = [rounded(number, held, dtype) for number in numbers]
     truths = [op(number, threshold) for number, threshold in zip(numbers, thresholds, strict=True)]
-    return torch.tensor(truths, dtype=torch.bool, device=(b if weak else a).device).reshape(shape)
+    return new_tensor(truths, dtype=torch.bool, device=device).reshape(shape)
 
 
-def rounded(number: Uniform, held: torch.dtype, wanted: torch.dtype) -> Uniform:
+def nearest(value: float, dtype: torch.dtype) -> float:
+    """A known number as an element of this dtype."""
+    return float(value) if dtype == torch.float64 else float(new_tensor(value, dtype=dtype).item())
+
+
+def rounded(number: Number, held: torch.dtype, wanted: torch.dtype) -> Number:
     """The number in a dtype that may be narrower than the one it is held in."""
     if torch.finfo(wanted).eps <= torch.finfo(held).eps:
         return number
-    return number.apply(lambda value: torch.tensor(value, dtype=wanted).item())
+    return number.apply(lambda value: nearest(value, wanted))
 
 
 # moving elements
@@ -122,7 +143,7 @@ def swapped(value: Any) -> Any:
 
 
 def moved(function: Any, args: Any, kwargs: Any) -> Any:
-    outer = function(*args, **kwargs)
+    outer: Any = function(*args, **kwargs)
     if not isinstance(outer, (Tensor, tuple, list)) or isinstance(outer, torch.Size):
         return outer  # a property
     places = function(*map(swapped, args), **kwargs)
@@ -138,13 +159,13 @@ def joined(function: Any, tensors: Any, *args: Any, **kwargs: Any) -> LazyTensor
 
 
 def where(function: Any, condition: Any, a: Any, b: Any) -> LazyTensor:
-    outer = torch.where(condition, *((float("nan") if isinstance(each, Uniform) else each) for each in (a, b)))
-    return lazy(outer, torch.where(condition, *(places_as(each, outer.dtype) for each in (a, b))))
+    outer: Any = torch.where(condition, *((float("nan") if isinstance(each, Number) else each) for each in (a, b)))
+    return lazy(outer, torch.where(condition, places_as(a, outer.dtype), places_as(b, outer.dtype)))
 
 
 def places_as(value: Any, dtype: torch.dtype) -> Tensor:
     """Places of anything that can be written into a tensor of this dtype."""
-    if isinstance(value, Uniform):
+    if isinstance(value, Number):
         value = lifted(value)
     if isinstance(value, LazyTensor):
         found = cast(value, dtype)
@@ -177,16 +198,16 @@ def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
     if len(where_lazy) != 1 or any(map(is_lazy, kwargs.values())):
         explorer().refuse(f"combines two uniforms: torch {name}")
     at = where_lazy[0]
-    source = lifted(args[at]) if isinstance(args[at], Uniform) else args[at]
+    source = lifted(args[at]) if isinstance(args[at], Number) else args[at]
 
     def evaluate(values: Tensor) -> Tensor:
-        given = values.item() if isinstance(args[at], Uniform) else values
+        given = values.item() if isinstance(args[at], Number) else values
         result: Tensor = function(*args[:at], given, *args[at + 1 :], **kwargs)
         return result
 
     def at_ends(end: str) -> Tensor:
-        values = [number.value(getattr(number.cell, end)) for number in numbers_at(source.places)]
-        return torch.tensor(values, dtype=source.dtype, device=source.device).reshape(source.shape)
+        values = [number.value(getattr(number.uniform, end)) for number in numbers_at(source.places)]
+        return new_tensor(values, dtype=source.dtype, device=source.device).reshape(source.shape)
 
     ends = at_ends("lo"), at_ends("hi")
     low, high = map(evaluate, ends)
@@ -194,12 +215,12 @@ def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
     if not torch.equal(low.isnan(), high.isnan()) or divides and bool((ends[0] * ends[1] < 0).any()):
         explorer().refuse(f"torch {name} of a uniform is not monotone over its whole range")
 
-    def put_off(number: Uniform, place: int) -> Uniform:
+    def put_off(number: Number, place: int) -> Number:
         def value(k: int) -> float:
             filling = torch.full(source.shape, number.value(k), dtype=source.dtype, device=source.device)
             return float(evaluate(filling).flatten()[place].item())
 
-        return Uniform(number.cell, value)
+        return Derived(number.uniform, value)
 
     numbers = numbers_at(source.places.expand(low.shape))
     return filled(torch.empty_like(low), [put_off(number, place) for place, number in enumerate(numbers)])
@@ -212,7 +233,7 @@ def cast(tensor: LazyTensor, dtype: torch.dtype) -> Tensor:
         return compare(operator.ne, operator.ne, tensor, 0)
     if not dtype.is_floating_point:
         whole = [number.pin(int) for number in numbers_at(tensor.places)]
-        return torch.tensor(whole, dtype=dtype, device=tensor.device).reshape(tensor.shape)
+        return new_tensor(whole, dtype=dtype, device=tensor.device).reshape(tensor.shape)
     outer = tensor.as_subclass(Tensor).to(dtype)
     if torch.finfo(dtype).eps <= torch.finfo(tensor.dtype).eps:
         return lazy(outer, tensor.places)
@@ -231,7 +252,12 @@ def to(function: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def item(function: Any, tensor: LazyTensor) -> Any:
-    return numbers_at(tensor.places)[0] if tensor.numel() == 1 else function(tensor)
+    with torch._C.DisableTorchFunctionSubclass():
+        return numbers_at(tensor.places)[0] if tensor.numel() == 1 else function(tensor)
+
+
+def refuse_number(tensor: LazyTensor) -> Any:
+    explorer().refuse("a uniform used as a plain number: float()")
 
 
 def tolist(function: Any, tensor: LazyTensor) -> Any:
@@ -247,7 +273,7 @@ def search(function: Any, rows: Any, values: Any, **options: Any) -> Tensor:
     """torch.searchsorted: the same binary search, one comparison after another."""
     if not is_lazy(values) or options.get("sorter") is not None:
         explorer().refuse("torch.searchsorted into uniforms, or with a sorter")
-    weak = isinstance(values, Uniform)
+    weak = isinstance(values, Number)
     template = torch.searchsorted(rows, 0.5 if weak else torch.zeros_like(values.as_subclass(Tensor)), **options)
     right = bool(options.get("right")) or options.get("side") == "right"
     edges = rows.reshape(-1, rows.shape[-1]).tolist()
@@ -257,17 +283,11 @@ def search(function: Any, rows: Any, values: Any, **options: Any) -> Tensor:
     return template.new_tensor(found).reshape(template.shape)
 
 
-def index_in(edges: list[float], number: Uniform, right: bool) -> int:
-    start, end = 0, len(edges)
-    while start < end:
-        middle = (start + end) // 2
-        if number < edges[middle] if right else number <= edges[middle]:
-            end = middle
-        else:
-            start = middle + 1
-    return start
-
-
+CONVERSIONS: dict[str, Any] = {
+    "__bool__": lambda tensor: bool(item(Tensor.item, tensor)),
+    "__int__": lambda tensor: int(item(Tensor.item, tensor)),
+    "__float__": refuse_number,
+}
 SPECIAL: dict[str, Any] = {
     "where": where,
     "masked_fill": lambda function, tensor, mask, value: where(function, mask, value, tensor),
@@ -278,8 +298,6 @@ SPECIAL: dict[str, Any] = {
     "type_as": to,
     "item": item,
     "tolist": tolist,
-    "bool": lambda function, tensor: bool(item(function, tensor) != 0),
-    "int": lambda function, tensor: int(item(function, tensor)),
     "searchsorted": search,
     "bucketize": lambda function, values, boundaries, **options: search(function, boundaries, values, **options),
 }

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from . import scripted
-from .scripted import CONSTANT, Cell, Explorer
-from .uniforms import Uniform
+from .arithmetic import Number
+from .scripted import Explorer
+from .uniforms import CONSTANT, Derived, Uniform
 
 
 class LazyTensor(Tensor):
@@ -27,6 +28,14 @@ class LazyTensor(Tensor):
         from .tensor_operations import dispatch
 
         return dispatch(function, args, kwargs or {})
+
+    def __hash__(self) -> int:
+        explorer().refuse("a tensor of uniforms used as a key, or returned")
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        if scripted.active is not None:
+            explorer().refuse("prints a tensor of uniforms")
+        return "<tensor of uniforms>"
 
 
 def explorer() -> Explorer:
@@ -44,28 +53,30 @@ def lazy(outer: Tensor, places: Tensor) -> LazyTensor:
     return tensor
 
 
-def placed(numbers: list[Uniform], like: Tensor) -> Tensor:
+def placed(numbers: list[Number], like: Tensor) -> Tensor:
     """Enter new numbers; their places in the shape and on the device of `like`."""
     known = explorer().numbers
     first = len(known)
     known += numbers
-    return torch.arange(first, first + len(numbers), device=like.device).reshape(like.shape)
+    places = torch.arange(first, first + len(numbers), device=like.device)
+    return places if like.dim() == 1 else places.reshape(like.shape)
 
 
-def filled(outer: Tensor, numbers: list[Uniform]) -> LazyTensor:
+def filled(outer: Tensor, numbers: list[Number]) -> LazyTensor:
     """Numbers, in row-major order, as the elements of `outer`, a tensor of the program's own that is overwritten."""
     return lazy(outer.fill_(math.nan), placed(numbers, outer))
 
 
-def lifted(number: Uniform) -> LazyTensor:
+def lifted(number: Number) -> LazyTensor:
     """A Python number as a float64 tensor of no dimensions."""
     return filled(torch.empty((), dtype=torch.float64), [number])
 
 
 def constant_places(tensor: Tensor) -> Tensor:
     """Places of numbers that are known."""
-    cell = Cell(explorer(), scripted.DISCRETE, CONSTANT)
-    return placed([Uniform(cell, lambda k, v=value: v) for value in tensor.flatten().tolist()], tensor)  # type: ignore[misc]
+    fixed = Uniform(explorer(), scripted.DISCRETE, CONSTANT)
+    numbers: list[Number] = [Derived(fixed, lambda k, v=value: v) for value in tensor.flatten().tolist()]  # type: ignore[misc]
+    return placed(numbers, tensor)
 
 
 def make_lazy(tensor: Tensor) -> LazyTensor:
@@ -80,7 +91,7 @@ def make_lazy(tensor: Tensor) -> LazyTensor:
     return tensor  # type: ignore[return-value]
 
 
-def numbers_at(places: Tensor) -> list[Uniform]:
+def numbers_at(places: Tensor) -> list[Number]:
     """The numbers at these places, in row-major order."""
     known = explorer().numbers
     return [known[place] for place in places.flatten().tolist()]

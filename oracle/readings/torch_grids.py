@@ -6,7 +6,8 @@ from functools import cache
 
 import torch
 
-from .scripted import DOUBLE, SINGLE, Grid, current, rounded
+from .scripted import current, rounded
+from .uniforms import DOUBLE, SINGLE, Grid
 
 
 def _narrow(name: str, digits: int) -> Grid:

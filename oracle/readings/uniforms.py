@@ -1,235 +1,145 @@
-"""A Python or numpy number that is not known yet: a uniform, or a monotone function of one, until it is compared.
+"""A number that is not known yet: a uniform, or a monotone function of one, until it is compared.
 
-Comparisons branch. Arithmetic with known numbers is not carried out on an interval but put off: `value(k)` replays the very
-float operations for the k-th grid point, so every branch is cut where the unmodified code would cut it.
-Any other use needs the number itself and refuses the reading.
+A `Uniform` knows of itself that it is the k-th point of its grid with lo <= k <= hi. A comparison that both a smaller and
+a larger k would satisfy differently branches, and narrows the interval. Arithmetic with known numbers is put off
+(`Derived`): `value(k)` replays the very float operations at the k-th grid point, so every branch is cut where the
+unmodified code would cut it.
 """
 
 from __future__ import annotations
 
-import math
-import numbers
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from .arithmetic import Number
 
-from . import scripted
-from .scripted import Cell, Grid
+if TYPE_CHECKING:
+    from .scripted import Explorer
+
+CHANGED = "randomness that is not controlled: a replay of the same choices asked another question"
 
 
-class Uniform:
-    """A non-decreasing or non-increasing function of one cell; `at` is None for the uniform itself."""
+@dataclass(frozen=True)
+class Grid:
+    """Where the uniforms of a generator lie: `value(k)` for k uniform in 0 .. 2**bits - 1, non-decreasing in k."""
 
-    __slots__ = ("cell", "kind", "at", "scale")
+    name: str
+    bits: int
+    values: Callable[[int], float] | None = None  # None: k * 2**-bits
 
-    def __init__(self, cell: Cell, at: Callable[[int], Any] | None = None, kind: type = float) -> None:
-        if at is None and cell.grid.values is not None:
-            at = cell.grid.values
-        self.cell, self.at, self.kind = cell, at, kind
-        self.scale = 2.0**cell.grid.bits
+    def value(self, k: int) -> float:
+        return k * 2.0**-self.bits if self.values is None else self.values(k)
 
-    def value(self, k: int) -> Any:
-        """What the program would have in hand at grid point k, in its own type."""
-        return self.kind(k / self.scale) if self.at is None else self.at(k)
 
-    # comparisons
+DOUBLE = Grid("float64", 53)
+SINGLE = Grid("float32", 24)
+CONSTANT = Grid("constant", 0)
 
-    def __lt__(self, other: Any) -> bool:
-        return self._compare(other, operator.lt, False, True)
 
-    def __le__(self, other: Any) -> bool:
-        return self._compare(other, operator.le, False, False)
+class Uniform(Number):
+    """A uniform on an evenly spaced grid, held by the program as a float or, with `kind`, as a numpy float64."""
 
-    def __gt__(self, other: Any) -> bool:
-        return self._compare(other, operator.gt, True, False)
+    __slots__ = ("script", "index", "grid", "kind", "scale", "lo", "hi")
 
-    def __ge__(self, other: Any) -> bool:
-        return self._compare(other, operator.ge, True, True)
+    def __init__(self, script: Explorer, index: int, grid: Grid, kind: type = float) -> None:
+        self.script, self.index, self.grid, self.kind = script, index, grid, kind
+        self.scale = 2.0**grid.bits
+        self.lo, self.hi = 0, (1 << grid.bits) - 1
 
-    def _compare(self, other: Any, op: Callable[[Any, Any], Any], above: bool, at_least: bool) -> bool:
-        """`above`: true for large values. `at_least`: the truth changes at value >= other, else at value > other."""
-        cell = self.cell
-        if self.at is None and isinstance(other, (float, int)):
-            point = other * self.scale  # exact: a power of two
-            if point != point:
-                return False
-            point = min(max(point, -1.0), self.scale)
-            return cell.reaches(math.ceil(point) if at_least else math.floor(point) + 1) is above
-        if not self._is_number(other):
-            return NotImplemented
-        return cell.decide(lambda k: bool(op(self.value(k), other)))
-
-    def _is_number(self, other: Any) -> bool:
-        """False leaves the operation to `other`, an array or a tensor."""
-        if isinstance(other, Uniform):
-            self._refuse("combines two uniforms")
-        return isinstance(other, numbers.Number)
-
-    def __eq__(self, other: object) -> bool:
-        if not self._is_number(other):
-            return NotImplemented
-        return self >= other and not self > other
-
-    def __bool__(self) -> bool:
-        return not self == 0
-
-    # arithmetic with known numbers
-
-    def apply(self, function: Callable[[Any], Any]) -> Uniform:
-        """The number `function(value)`; the function must be monotone where it is defined."""
-        low, high = function(self.value(self.cell.lo)), function(self.value(self.cell.hi))
-        if (low != low) != (high != high):
-            self._refuse("arithmetic with a uniform that is not defined over its whole range")
-        return Uniform(self.cell, lambda k: function(self.value(k)))
-
-    def _with(self, op: Callable[[Any, Any], Any], other: Any) -> Uniform:
-        return self.apply(lambda value: op(value, other)) if self._is_number(other) else NotImplemented
-
-    def _after(self, op: Callable[[Any, Any], Any], other: Any) -> Uniform:
-        return self.apply(lambda value: op(other, value)) if self._is_number(other) else NotImplemented
-
-    def __add__(self, other: Any) -> Uniform:
-        return self._with(operator.add, other)
-
-    def __radd__(self, other: Any) -> Uniform:
-        return self._after(operator.add, other)
-
-    def __sub__(self, other: Any) -> Uniform:
-        return self._with(operator.sub, other)
-
-    def __rsub__(self, other: Any) -> Uniform:
-        return self._after(operator.sub, other)
-
-    def __mul__(self, other: Any) -> Uniform:
-        return self._with(operator.mul, other)
-
-    def __rmul__(self, other: Any) -> Uniform:
-        return self._after(operator.mul, other)
-
-    def __truediv__(self, other: Any) -> Uniform:
-        return self._with(operator.truediv, other)
-
-    def __rtruediv__(self, other: Any) -> Uniform:
-        if not self._is_number(other):
-            return NotImplemented
-        if self.value(self.cell.lo) * self.value(self.cell.hi) < 0:
-            self._refuse("division by a number of either sign")
-        if self.kind is float and self == 0:
-            raise ZeroDivisionError("float division by zero")
-        return self._after(operator.truediv, other)
-
-    def __floordiv__(self, other: Any) -> Uniform:
-        return self._with(operator.floordiv, other)
-
-    def __neg__(self) -> Uniform:
-        return self.apply(operator.neg)
-
-    def __pos__(self) -> Uniform:
+    @property
+    def uniform(self) -> Uniform:
         return self
 
-    # numpy's functions of an object call the method of that name
+    def value(self, k: int) -> Any:
+        return self.kind(k / self.scale)
 
-    def log(self) -> Uniform:
-        return self.apply(np.log)
+    # `other * self.scale` is exact; NaN compares false
 
-    def log1p(self) -> Uniform:
-        return self.apply(np.log1p)
+    def __lt__(self, other: Any) -> Any:
+        if not isinstance(other, (float, int)):
+            return self._decide(operator.lt, other)
+        point = other * self.scale
+        if point > self.hi:
+            return True
+        return point > self.lo and not self.split(ceil(point))
 
-    def exp(self) -> Uniform:
-        return self.apply(np.exp)
+    def __ge__(self, other: Any) -> Any:
+        if not isinstance(other, (float, int)):
+            return self._decide(operator.ge, other)
+        point = other * self.scale
+        if point > self.hi:
+            return False
+        return self.split(ceil(point)) if point > self.lo else point == point
 
-    def sqrt(self) -> Uniform:
-        return self.apply(np.sqrt)
+    def __le__(self, other: Any) -> Any:
+        if not isinstance(other, (float, int)):
+            return self._decide(operator.le, other)
+        point = other * self.scale
+        if point >= self.hi:
+            return True
+        return point >= self.lo and not self.split(floor(point) + 1)
 
-    # whole numbers: one branch a value
+    def __gt__(self, other: Any) -> Any:
+        if not isinstance(other, (float, int)):
+            return self._decide(operator.gt, other)
+        point = other * self.scale
+        if point >= self.hi:
+            return False
+        return self.split(floor(point) + 1) if point >= self.lo else point == point
 
-    def pin(self, whole: Callable[[Any], int]) -> int:
-        """`whole(value)`, branching over its values."""
-        low, high = (whole(self.value(k)) for k in (self.cell.lo, self.cell.hi))
-        if abs(high - low) > scripted.MOST_CHOICES:
-            self._refuse(f"a uniform rounded to one of {abs(high - low) + 1} whole numbers: too many branches")
-        while low != high and not self.cell.decide(lambda k, low=low: whole(self.value(k)) == low):  # type: ignore[misc]
-            low = whole(self.value(self.cell.lo))
-        return low
+    def split(self, cut: int) -> bool:
+        """Is k >= cut? Both are possible."""
+        if self.script.branch(self.index, cut):
+            self.lo = cut
+            return True
+        self.hi = cut - 1
+        return False
 
-    def __int__(self) -> int:
-        return self.pin(int)
-
-    def __trunc__(self) -> int:
-        return self.pin(math.trunc)
-
-    def __floor__(self) -> int:
-        return self.pin(math.floor)
-
-    def __ceil__(self) -> int:
-        return self.pin(math.ceil)
-
-    # everything else
-
-    def _refuse(self, reason: str) -> NoReturn:
-        self.cell.script.refuse(reason)
-
-    def __float__(self) -> float:
-        self._refuse("a uniform used as a plain number: float()")
-
-    def __hash__(self) -> int:
-        self._refuse("a uniform used as a key or returned")
-
-    def __repr__(self) -> str:
-        if scripted.active is not self.cell.script:
-            return "<uniform>"
-        self._refuse("prints a uniform")
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Element by element, with elements in their own types: a Python float is weak against float32 arrays."""
-        if method != "__call__" or ufunc.__name__ not in OPERATORS or options:
-            inputs = tuple(boxed(value) if isinstance(value, Uniform) else value for value in inputs)
-            return getattr(ufunc, method)(*inputs, **options)
-        forward, backward = OPERATORS[ufunc.__name__]
-        name, other = (forward, inputs[1]) if inputs[0] is self else (backward, inputs[0])
-        others = np.asarray(other)
-        results = np.empty(others.shape, dtype=object)
-        for place in np.ndindex(others.shape):
-            results[place] = getattr(self, name)(others[place])
-        if ufunc.types[0].endswith("->?"):
-            results = results.astype(bool)
-        return results[()]
-
-    @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from .tensors import dispatch
-
-        return dispatch(function, args, kwargs or {})
+    def decide(self, truth: Callable[[int], bool]) -> bool:
+        """The truth of a statement about k that changes at most once over the interval; bisection finds where."""
+        low, high = truth(self.lo), truth(self.hi)
+        if low == high:
+            return low
+        cut = self.script.recorded_cut(self.index)
+        if cut is None:
+            before, cut = self.lo, self.hi
+            while cut - before > 1:
+                middle = (before + cut) // 2
+                if truth(middle) == low:
+                    before = middle
+                else:
+                    cut = middle
+        elif not self.lo < cut <= self.hi or truth(cut - 1) != low or truth(cut) != high:
+            self.script.refuse(CHANGED)
+        return high if self.split(cut) else low
 
 
-OPERATORS = {
-    "less": ("__lt__", "__gt__"),
-    "less_equal": ("__le__", "__ge__"),
-    "greater": ("__gt__", "__lt__"),
-    "greater_equal": ("__ge__", "__le__"),
-    "equal": ("__eq__", "__eq__"),
-    "not_equal": ("__ne__", "__ne__"),
-    "add": ("__add__", "__radd__"),
-    "subtract": ("__sub__", "__rsub__"),
-    "multiply": ("__mul__", "__rmul__"),
-    "divide": ("__truediv__", "__rtruediv__"),
-    "true_divide": ("__truediv__", "__rtruediv__"),
-}
+class Derived(Number):
+    """A monotone function of a uniform."""
 
+    __slots__ = ("_uniform", "_value")
 
-def boxed(value: Any) -> np.ndarray[Any, Any]:
-    """An object array of no dimensions that holds the value."""
-    box = np.empty((), dtype=object)
-    box[()] = value
-    return box
+    def __init__(self, uniform: Uniform, value: Callable[[int], Any]) -> None:
+        self._uniform, self._value = uniform, value
 
+    @property
+    def uniform(self) -> Uniform:
+        return self._uniform
 
-def draw_uniform(grid: Grid, kind: type = float) -> Any:
-    """One uniform of the run in progress: a `Uniform` while branches are explored, a number when a leaf is replayed."""
-    drawn = scripted.current().draw(grid)
-    return Uniform(drawn, kind=kind) if isinstance(drawn, Cell) else kind(drawn)
+    def value(self, k: int) -> Any:
+        return self._value(k)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._decide(operator.lt, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._decide(operator.ge, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._decide(operator.le, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._decide(operator.gt, other)

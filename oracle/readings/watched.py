@@ -1,95 +1,83 @@
 """Generators that are not scripted must stay untouched: their states are set, and compared after the runs.
 
 The global generators of Python, numpy and torch get a state of ours and their own back at the end. numpy generators that
-the program holds (found through its closure, globals and attributes) are left as they are, and only compared.
+the program holds are left as they are, and only compared.
 """
 
 from __future__ import annotations
 
-import _random
-import gc
 import random
 import sys
-import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from .held import held_generators
 from .refused import Refused
 
-_GLOBAL: _random.Random = random._inst  # type: ignore[attr-defined]
-_LEGACY = np.random.mtrand._rand  # type: ignore[attr-defined]
-_KINDS = (np.random.Generator, np.random.RandomState)
-MOST_OBJECTS = 20_000
+_PYTHON = random._inst
+_getstate, _setstate = random.Random.getstate, random.Random.setstate  # as they are before they are patched
+_NUMPY = np.random.mtrand._rand
 
 
 @dataclass(frozen=True)
 class Source:
-    """One global generator: its name, how to read its state and how to set it."""
+    """One global generator: how to read its state, set it, and make two states for it; `plain` states can be compared."""
 
     name: str
     get: Callable[[], Any]
-    set: Callable[[Any], None]
-    seeded: Callable[[int], Any]  # a state, made from a number
+    set: Callable[[Any], object]
+    states: tuple[Any, Any]
+    plain: Callable[[Any], Any]
 
 
-def _numpy_state(seed: int) -> Any:
-    return _KINDS[1](seed).get_state()
+@cache
+def _python() -> Source:
+    states = random.Random(1).getstate(), random.Random(2).getstate()
+    return Source("Python", partial(_getstate, _PYTHON), partial(_setstate, _PYTHON), states, tuple)
+
+
+@cache
+def _numpy() -> Source:
+    states = np.random.RandomState(1).get_state(), np.random.RandomState(2).get_state()
+    return Source("numpy", _NUMPY.get_state, _NUMPY.set_state, states, _plain_numpy)
+
+
+def _plain_numpy(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {key: _plain_numpy(value) for key, value in state.items()}
+    if isinstance(state, tuple):
+        return tuple(map(_plain_numpy, state))
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+@cache
+def _torch(device: int | None) -> Source:
+    import torch
+
+    name = "cpu" if device is None else f"cuda:{device}"
+    generator = torch.default_generator if device is None else torch.cuda.default_generators[device]
+    one, two = (torch.Generator(name).manual_seed(seed).get_state() for seed in (1, 2))
+    return Source(f"torch {name}", generator.get_state, generator.set_state, (one, two), lambda s: s.numpy().tobytes())
 
 
 def _sources() -> list[Source]:
-    python = Source(
-        "Python",
-        lambda: _random.Random.getstate(_GLOBAL),
-        lambda state: _random.Random.setstate(_GLOBAL, state),
-        lambda seed: _random.Random(seed).getstate(),
-    )
-    sources = [python, Source("numpy", _LEGACY.get_state, _LEGACY.set_state, _numpy_state)]
+    sources = [_python(), _numpy()]
     torch = sys.modules.get("torch")
     if torch is not None:
-        default, generator = torch.default_generator, torch.Generator
-        seeded = lambda seed: generator().manual_seed(seed).get_state()  # noqa: E731
-        sources.append(Source("torch", default.get_state, default.set_state, seeded))
+        sources.append(_torch(None))
         if torch.cuda.is_initialized():
-            for device, cuda in enumerate(torch.cuda.default_generators):
-                seeded = lambda seed, device=device: generator(f"cuda:{device}").manual_seed(seed).get_state()  # noqa: E731
-                sources.append(Source(f"torch cuda:{device}", cuda.get_state, cuda.set_state, seeded))
+            sources += [_torch(device) for device in range(torch.cuda.device_count())]
     return sources
 
 
-def _plain(state: Any) -> Any:
-    """A state as something that compares."""
-    if isinstance(state, dict):
-        return {key: _plain(value) for key, value in state.items()}
-    if isinstance(state, tuple):
-        return tuple(map(_plain, state))
-    if isinstance(state, np.ndarray):
-        return state.tobytes()
-    return state.cpu().numpy().tobytes() if hasattr(state, "cpu") else state
-
-
-def held_generators(program: object) -> list[Any]:
-    """numpy generators that can be reached from the program; the search stops after MOST_OBJECTS objects."""
-    found, seen, layer = [], {id(program)}, [program]
-    while layer and len(seen) < MOST_OBJECTS:
-        following = []
-        for value in gc.get_referents(*layer):
-            if id(value) in seen or isinstance(value, (types.ModuleType, type, types.CodeType)):
-                continue
-            seen.add(id(value))
-            if isinstance(value, _KINDS):
-                found.append(value)
-            elif gc.is_tracked(value):
-                following.append(value)
-        layer = following
-    return [generator for generator in found if generator is not _LEGACY]
-
-
 def _held_state(generator: Any) -> Any:
-    return generator.get_state() if isinstance(generator, _KINDS[1]) else generator.bit_generator.state
+    state = generator.get_state() if isinstance(generator, np.random.RandomState) else generator.bit_generator.state
+    return _plain_numpy(state)
 
 
 class Watch:
@@ -97,31 +85,35 @@ class Watch:
 
     def __init__(self, program: object) -> None:
         self.sources = _sources()
-        self.states = [[source.seeded(seed) for source in self.sources] for seed in (1, 2)]
-        self.expected = [[_plain(state) for state in states] for states in self.states]
-        self.held = [(generator, _plain(_held_state(generator))) for generator in held_generators(program)]
+        held = [generator for generator in held_generators(program) if generator is not _NUMPY]
+        self.held = [(generator, _held_state(generator)) for generator in held]
 
     @contextmanager
     def under(self, which: int) -> Iterator[None]:
-        """Run under the first or the second state; Refused if one was drawn from or set."""
-        for source, state in zip(self.sources, self.states[which], strict=True):
-            source.set(state)
+        """Run under the first or the second state; Refused if a generator was drawn from or set."""
+        for source in self.sources:
+            source.set(source.states[which])
         yield
-        for source, state in zip(self.sources, self.expected[which], strict=True):
-            if _plain(source.get()) != state:
-                raise Refused(f"randomness that is not controlled: the program uses the global {source.name} generator")
+        for source in self.sources:
+            if source.plain(source.get()) != source.plain(source.states[which]):
+                raise Refused(f"randomness that is not controlled: the global generator of {source.name} was used")
         for generator, state in self.held:
-            if _plain(_held_state(generator)) != state:
-                raise Refused(f"randomness that is not controlled: the program draws from a {type(generator).__name__} it holds")
+            if _held_state(generator) != state:
+                kind = type(generator).__name__
+                raise Refused(f"randomness that is not controlled: a {kind} that the program holds was used")
 
 
 @contextmanager
-def watched(program: object) -> Iterator[Watch]:
-    """Puts the global generators back as they were."""
-    watch = Watch(program)
-    states = [source.get() for source in watch.sources]
+def watched(program: Callable[[], object]) -> Iterator[Watch]:
+    """Calls the program once as it is, so that what it imports and sets up at its first call has been done.
+
+    Puts the global generators back as they were.
+    """
+    states = [(source, source.get()) for source in _sources()]
     try:
-        yield watch
+        with suppress(Exception):
+            program()
+        yield Watch(program)
     finally:
-        for source, state in zip(watch.sources, states, strict=True):
+        for source, state in states:
             source.set(state)

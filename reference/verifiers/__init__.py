@@ -1,31 +1,73 @@
 """The verifiers, by name, and the exact law of the block each emits.
 
 ``FAMILIES`` is the list every other part of the project goes by: the name of a family is the name of its file here, of its batched twin in
-``gpu_impl`` and of its theorem.
+``gpu_impl`` (where there is one) and of its theorem.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from . import traversal as _traversal
+from . import univer as _univer
+from . import univer_lookahead as _univer_lookahead
+from . import univer_transport as _univer_transport
+from .ascent import Visit, ascend
 from .descent import Accepted, Level, Stop, Verifier, descend
+from .greedy_transport import greedy_transport
+from .k_seq import k_seq
 from .predraw_follow import predraw_follow
 from .recursive_rejection import recursive_rejection
 from .traversal import traversal
 from .tree_exit import tree_exit
+from .univer import univer
+from .univer_lookahead import univer_lookahead
+from .univer_transport import univer_transport
 
-__all__ = ["ALIASES", "FAMILIES", "Accepted", "Family", "Stop", "family", "predraw_follow", "recursive_rejection", "traversal", "tree_exit"]
+if TYPE_CHECKING:
+    from ..instances import Instance
+
+__all__ = [
+    "ALIASES",
+    "FAMILIES",
+    "Accepted",
+    "Family",
+    "Stop",
+    "ascend",
+    "descend",
+    "family",
+    "greedy_transport",
+    "k_seq",
+    "predraw_follow",
+    "recursive_rejection",
+    "traversal",
+    "tree_exit",
+    "univer",
+    "univer_lookahead",
+    "univer_transport",
+]
+
+GREEDY = ("greedy", "top_k", "fixed")
+"""Schemes whose siblings are all deterministic, except perhaps the last."""
 
 
 @dataclass(frozen=True)
 class Family:
     """One verification rule.
 
-    ``level`` is set for root-to-leaf rules.  ``reads_declared``: whether declared laws matter; rules that ignore them need distinct siblings.
+    ``level`` is set for root-to-leaf rules, ``visit`` for leaf-to-root ones.  ``reads_declared``: whether declared laws matter; rules that ignore
+    them need distinct siblings.  ``schemes``: the drafting schemes the rule is made for, None for all; every rule takes chains.
     """
 
     name: str
     verify: Verifier
     level: Level | None = None
     reads_declared: bool = True
+    visit: Visit | None = None
+    schemes: tuple[str, ...] | None = None
+
+    def admits(self, instance: "Instance") -> bool:
+        """Whether the rule is made for the way the instance is drafted."""
+        return self.schemes is None or instance.is_chain or instance.scheme_name in self.schemes
 
 
 FAMILIES = {
@@ -34,7 +76,12 @@ FAMILIES = {
         Family("predraw_follow", descend(predraw_follow), predraw_follow, reads_declared=False),
         Family("tree_exit", tree_exit, reads_declared=False),
         Family("recursive_rejection", descend(recursive_rejection), recursive_rejection),
-        Family("traversal", traversal),
+        Family("traversal", traversal, visit=_traversal.visit),
+        Family("greedy_transport", descend(greedy_transport), greedy_transport, schemes=GREEDY),
+        Family("univer", univer, visit=_univer.visit, schemes=GREEDY),
+        Family("univer_lookahead", univer_lookahead, visit=_univer_lookahead.visit, schemes=GREEDY),
+        Family("univer_transport", univer_transport, visit=_univer_transport.visit),
+        Family("k_seq", descend(k_seq), k_seq, schemes=("with_replacement",)),
     )
 }
 

@@ -9,28 +9,34 @@ which conserves the owed mass a f and the mass 1 - a of "nothing accepted here".
 probability a; its bonus token then has law f.  The root always accepts.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ..chance import Chance
 from ..laws import ONE
 from ..models import Model
 from ..rational import Rational
 from ..trees import DraftNode
+from .ascent import ascend
 from .descent import Accepted
+
+T = TypeVar("T")
 
 
 def traversal(target: Model, root: DraftNode, chance: Chance) -> Accepted:
     """The whole tree, visited in post-order."""
-    accepted = visit(target, root, ONE, chance)
-    assert accepted is not None, "the root has capacity 1"
-    return accepted
+    return ascend(visit)(target, root, chance)
 
 
-def visit(target: Model, node: DraftNode, capacity: Rational, chance: Chance) -> Accepted | None:
-    """Accept a node of this subtree with probability ``capacity`` on average over its draws, or return None."""
+def visit(
+    target: Model, node: DraftNode, capacity: Rational, chance: Chance, below: Callable[[DraftNode, Rational], T | None]
+) -> Accepted | T | None:
+    """One node: accept in its subtree with probability ``capacity`` on average over its draws, or return None."""
     residual = target(node.path)
     for child in node.children():
         assert child.declared is not None
         share = min(ONE, capacity * residual[child.token] / child.declared[child.token])
-        if accepted := visit(target, child, share, chance):
+        if (accepted := below(child, share)) is not None:
             return accepted
         mass, left = residual.excess(child.declared, capacity)
         if left is None:

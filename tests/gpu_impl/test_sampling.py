@@ -24,6 +24,13 @@ def test_zero_mass_is_never_drawn() -> None:
     assert pick([0, 0], 0, 0.5) == [-1, -1]
 
 
+def test_zero_mass_is_never_drawn_from_a_cdf_that_grows_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the rounding of a parallel prefix sum may make it."""
+    cdf = torch.tensor([[0.0, 0.5, 0.5 + 2**-53, 1.0]], dtype=torch.float64)
+    monkeypatch.setattr(torch.Tensor, "cumsum", lambda *_: cdf)
+    assert pick([0, 0.5, 0, 0.5], 0.5) == [3]
+
+
 def test_cdf_that_rounds_away_its_tail() -> None:
     assert pick([1, 2**-54, 2**-54, 0], 1 - 2**-53) == [0]
     assert pick([1, 2**-54, 2**-54, 0], 1.0) == [2]

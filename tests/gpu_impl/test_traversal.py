@@ -28,6 +28,19 @@ def test_block_verification_accepts_more_than_token_verification() -> None:
     assert abs(means[0] - 0.960) < 0.01 and abs(means[1] - 1.030) < 0.01
 
 
+def test_draft_outside_its_declared_law_is_accepted_when_the_target_allows_it() -> None:
+    for p, block in (([0.25, 0.75], [0, 1]), ([0.0, 1.0], [1, -1])):
+        blocks, _ = traversal(
+            torch.tensor([[0, 0]]),
+            torch.zeros(1, 2, dtype=torch.int64),
+            torch.ones(1, 2, dtype=torch.bool),
+            torch.tensor(p).expand(1, 2, 2),
+            torch.tensor([0.0, 1.0]).expand(1, 2, 2),
+            uniforms=torch.tensor([[0.25, 1 - 2**-24]]),
+        )
+        assert blocks.tolist() == [block]
+
+
 def test_capacity_of_one_survives_rejected_children() -> None:
     """The root's child is visited with mass 1, so it is accepted for sure once its own children are rejected."""
     target = torch.tensor([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 3]])

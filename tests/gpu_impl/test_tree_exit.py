@@ -29,19 +29,19 @@ def test_worked_example_cell_by_cell() -> None:
 
 
 def test_children_that_cover_the_support_leave_no_exit() -> None:
-    """An exit mass by subtraction is positive here, neither in float32 nor in float64 after normalising."""
-    row = torch.tensor([0.2, 0.35, 0.45, 0.0])
+    """An exit mass by subtraction is positive here, neither float32 nor float64 would help; and u = 0 would draw it."""
+    row = torch.tensor([0.34, 0.12, 0.29, 0.08, 0.17, 0.0])
     law = row.double() / row.double().sum()
-    assert 1 - row[0] - row[1] - row[2] > 0 and 1 - law[0] - law[1] - law[2] > 0  # the planted fault
-    uniforms = torch.tensor([[u, w] for u in (0.0, 0.5, 1 - 2**-53) for w in (0.0, 2**-53, 0.5, 1 - 2**-53)]).double()
-    _, accepted = tree_exit(
-        torch.tensor([[0, 0, 1, 2]]).expand(12, 4),
-        torch.zeros(12, 4, dtype=torch.int64),
-        torch.ones(12, 4, dtype=torch.bool),
-        row.expand(12, 4, 4),
+    assert 1 - row[:5].sum() > 0 and 1 - law[:5].sum() > 0  # the planted fault
+    uniforms = torch.tensor([[u, w] for u in (0.0, 0.5, 1 - 2**-53) for w in (0.0, 2**-60, 0.5, 1 - 2**-53)]).double()
+    blocks, accepted = tree_exit(
+        torch.tensor([[0, 0, 1, 2, 3, 4]]).expand(12, 6),
+        torch.zeros(12, 6, dtype=torch.int64),
+        torch.ones(12, 6, dtype=torch.bool),
+        row.expand(12, 6, 6),
         uniforms=uniforms,
     )
-    assert (accepted == 1).all()
+    assert (accepted == 1).all() and (blocks < 5).all()
 
 
 def test_repeated_sibling_is_never_accepted_twice() -> None:

@@ -25,6 +25,11 @@ def test_structure() -> None:
     assert tree.tokens.tolist() == [[0, 1, 2, 3, 4, 0, 6, 7, 0], [0, 1, 2, 0, 0, 0, 0, 0, 0]]
 
 
+def test_root_that_is_not_valid() -> None:
+    tree = build_tree(TOKENS, PARENTS, torch.zeros_like(VALID), vocabulary=8)
+    assert tree.sound.tolist() == [False, False]
+
+
 def test_postorder() -> None:
     order = postorder(build_tree(TOKENS, PARENTS, VALID, vocabulary=8))
     assert sorted(range(8), key=order[0].tolist().__getitem__) == [3, 1, 7, 4, 6, 2, 5, 0]

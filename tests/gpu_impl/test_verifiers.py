@@ -227,6 +227,19 @@ def test_row_that_is_no_law_is_never_answered_with_a_token(name: str, bad: float
 
 
 @every_verifier
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -0.5, 0.0])
+def test_declared_row_that_is_no_law(name: str, bad: float) -> None:
+    call = mixed_batch(deterministic=False)
+    uniforms = uniforms_for(name, call)
+    expected = VERIFIERS[name](**call, uniforms=uniforms)
+    reads = call["valid"][:, 1] & (name in ("recursive_rejection", "traversal"))
+    call["declared"][:, 1] = bad
+    blocks, accepted = VERIFIERS[name](**call, uniforms=uniforms)
+    assert (blocks[reads] == -1).all() and (accepted[reads] == -1).all()
+    assert torch.equal(blocks[~reads], expected[0][~reads]) and torch.equal(accepted[~reads], expected[1][~reads])
+
+
+@every_verifier
 @pytest.mark.parametrize(
     ("field", "value"),
     [("tokens", 4), ("tokens", -1), ("parents", 1), ("parents", -1), ("parents", 5), ("valid", False)],

@@ -27,9 +27,14 @@ def write(path: Path, text: str) -> None:
 
 def short(number: str) -> str:
     """An exact fraction as text, or nine digits of it when it is long."""
+    return number if len(number) <= 12 else decimal(number)
+
+
+def decimal(number: str) -> str:
+    """Nine digits of an exact fraction."""
     from fractions import Fraction
 
-    return number if len(number) <= 12 else f"{float(Fraction(number)):.9g}"
+    return f"{float(Fraction(number)):.9g}"
 
 
 class Progress:

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import Any
 
-from .common import SUBJECT_HELP, complain, positive, seed, short
+from .common import SUBJECT_HELP, complain, decimal, positive, seed, short
 
 
 def add(commands: Any) -> None:
@@ -45,14 +45,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _described(found: dict[str, Any]) -> str:
+    shown = decimal if "way" in found else short  # a reference's numbers are exact, a subject's are those of floating point rows
     lossless = {True: "lossless", False: "NOT lossless", None: "not decided"}[found["exact"]]
-    out = [f"{found['verifier']}: {lossless}, total variation {short(found['total_variation'])}, E[L] = {short(found['expected_length'])}"]
+    out = [f"{found['verifier']}: {lossless}, total variation {shown(found['total_variation'])}, E[L] = {shown(found['expected_length'])}"]
     if "way" in found:
         out.append(f"read by {found['way']}: {found['effort']}")
     if (first := found["first_violation"]) is not None:
         after = f'after "{first["prefix"]}"' if first["prefix"] else "at the root"
-        emitted, should = short(first["emitted"]), short(first["should_be"])
+        emitted, should = shown(first["emitted"]), shown(first["should_be"])
         out.append(f"{after} the next token should be {first['token']} with probability {should}; it is {emitted}")
     out.append("")
-    out += [f"{' '.join(map(str, block['tokens'])):<16} {short(block['probability'])}" for block in found["blocks"]]
+    out += [f"{' '.join(map(str, block['tokens'])):<16} {shown(block['probability'])}" for block in found["blocks"]]
     return "\n".join(out)

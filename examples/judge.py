@@ -1,0 +1,42 @@
+"""Judge real verifiers end to end: the rejection sampler shipped in transformers, our batched verifiers, and planted faults.
+
+Prints one table, explains every rejection, and writes out/report.json.  Succeeds when the real verifiers conform and the faults do not.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+import draftproof
+from draftproof.oracle.faults import FAULTS
+from draftproof.oracle.report import Report, lines, table
+from draftproof.oracle.subjects import load
+
+PLANTED = ("residual-not-updated", "one-uniform-twice", "block-with-token-residual")
+
+
+def main() -> int:
+    console, report, start = Console(), Report(), time.monotonic()
+    planted = [fault.subject for fault in FAULTS if fault.name in PLANTED]
+    expected = {subject.name: "nonconform" for subject in planted}
+    for subject in [*load("transformers"), *load("gpu_impl"), *planted]:
+        with console.status(f"judging {subject.name}"):
+            report.add(draftproof.check(subject))
+    console.print(table(report, expected))
+    for name in expected:
+        for line in lines(report.of(name)):
+            console.print(line, markup=False, highlight=False)
+    Path("out").mkdir(exist_ok=True)
+    Path("out/report.json").write_text(report.to_json() + "\n", encoding="utf-8")
+    as_expected = len(planted) == len(PLANTED) and all(
+        report.of(name).outcome == expected.get(name, "conform") for name in report.subjects
+    )
+    seconds = time.monotonic() - start
+    console.print(f"{'as expected' if as_expected else 'NOT as expected'}, {seconds:.0f} s; the whole report is in out/report.json")
+    return 0 if as_expected else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""Small drawings as SVG text: a chart of curves and a tree, standing alone, readable on light and dark pages, no library needed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from math import floor, log10
+
+STYLE = """
+svg{font:12px system-ui,sans-serif;--ink:#1f2328;--faint:#d0d7de;--page:#fff;--a:#0969da;--b:#bc4c00;--c:#1a7f37}
+@media(prefers-color-scheme:dark){svg{--ink:#e6edf3;--faint:#30363d;--page:#0d1117;--a:#58a6ff;--b:#f0883e;--c:#3fb950}}
+"""
+COLOURS = {"ink": "#1f2328", "faint": "#d0d7de", "page": "#fff", "a": "#0969da", "b": "#bc4c00", "c": "#1a7f37"}
+"""Names of colours; the values are what a renderer without CSS variables shows."""
+
+
+@dataclass
+class Drawing:
+    """Shapes on a page of ``width`` by ``height`` pixels; y grows downwards.  ``title`` is what a screen reader says."""
+
+    width: float
+    height: float
+    title: str
+    shapes: list[str] = field(default_factory=list)
+
+    def text(self, x: float, y: float, words: str, anchor: str = "start", colour: str = "ink", size: int = 12, turn: int = 0) -> None:
+        turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
+        style = f'text-anchor="{anchor}" font-size="{size}" {_paint("fill", colour)}'
+        self.shapes.append(f'<text x="{x:.1f}" y="{y:.1f}" {style}{turned}>{escape(words)}</text>')
+
+    def line(self, points: Iterable[tuple[float, float]], colour: str = "ink", width: float = 1.0, dashed: bool = False) -> None:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        dash = ' stroke-dasharray="4 3"' if dashed else ""
+        self.shapes.append(f'<polyline points="{path}" fill="none" stroke-width="{width:g}" {_paint("stroke", colour)}{dash}/>')
+
+    def dot(self, x: float, y: float, radius: float = 3.0, colour: str = "a", hollow: bool = False, note: str = "") -> None:
+        fill = _paint("fill", "page" if hollow else colour)
+        inside = f"<title>{escape(note)}</title>" if note else ""
+        self.shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {fill} {_paint("stroke", colour)}>{inside}</circle>')
+
+    def place(self, other: "Drawing", x: float, y: float) -> None:
+        """Another drawing, its upper left corner at (x, y)."""
+        self.shapes.append(f'<g transform="translate({x:.1f} {y:.1f})">{"".join(other.shapes)}</g>')
+
+    def svg(self) -> str:
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" role="img">'
+        page = f'<rect width="{self.width:g}" height="{self.height:g}" {_paint("fill", "page")}/>'
+        return "\n".join([head, f"<title>{escape(self.title)}</title><style>{STYLE}</style>", page, *self.shapes, "</svg>\n"])
+
+
+def stacked(title: str, drawings: Sequence[Drawing]) -> Drawing:
+    """One drawing, the given ones below each other."""
+    page = Drawing(max(one.width for one in drawings), sum(one.height for one in drawings), title)
+    below = 0.0
+    for one in drawings:
+        page.place(one, 0, below)
+        below += one.height
+    return page
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named line through (x, y); ``marks`` are points to stress, each with a word.  Gaps are not supported: leave NaN out."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    colour: str = "a"
+    dashed: bool = False
+    marks: Sequence[tuple[float, float, str]] = ()
+
+
+def chart(title: str, curves: Sequence[Curve], across: str, up: str, width: float = 640, height: float = 320) -> Drawing:
+    """Curves over common axes.  Raises ValueError when there is no point to draw."""
+    points = [point for curve in curves for point in curve.points]
+    if not points:
+        raise ValueError("nothing to draw")
+    left, right, top, bottom = 64.0, width - 24, 46.0, height - 44
+    low_x, high_x = min(x for x, _ in points), max(x for x, _ in points)
+    rows = ticks(min(y for _, y in points), max(y for _, y in points))
+    low_y, high_y = rows[0], rows[-1]
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        along = (x - low_x) / (high_x - low_x) if high_x > low_x else 0.5
+        return left + along * (right - left), bottom - (y - low_y) / (high_y - low_y) * (bottom - top)
+
+    page = Drawing(width, height, title)
+    page.text(left, 20, title, size=14)
+    for y in rows:
+        page.line([at(low_x, y), at(high_x, y)] if high_x > low_x else [(left, at(0, y)[1]), (right, at(0, y)[1])], "faint")
+        page.text(left - 8, at(low_x, y)[1] + 4, f"{y:g}", "end")
+    for x in ticks(low_x, high_x):
+        if low_x <= x <= high_x:
+            page.text(at(x, low_y)[0], bottom + 18, f"{x:g}", "middle")
+    page.text((left + right) / 2, height - 8, across, "middle")
+    page.text(16, (top + bottom) / 2, up, "middle", turn=-90)
+    legend = right
+    for curve in reversed(curves):
+        legend -= 7 * len(curve.name) + 30
+        page.line([(legend, 36), (legend + 18, 36)], curve.colour, 2, curve.dashed)
+        page.text(legend + 22, 40, curve.name)
+    for curve in curves:
+        if len(curve.points) > 1:
+            page.line([at(*point) for point in curve.points], curve.colour, 2, curve.dashed)
+        if len(curve.points) <= 40:
+            for point in curve.points:
+                page.dot(*at(*point), 2.5, curve.colour, note=f"{curve.name}: {point[1]:.6g} at {point[0]:g}")
+    for curve in curves:  # words last, on top of every line
+        for x, y, word in curve.marks:
+            spot = at(x, y)
+            page.dot(*spot, 5, curve.colour, hollow=True, note=f"{word}: {y:.6g} at {x:g}")
+            on_right = spot[0] > (left + right) / 2
+            page.text(spot[0] + (-9 if on_right else 9), spot[1] + (16 if spot[1] < top + 24 else -8), word, "end" if on_right else "start")
+    return page
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """About five round numbers that span [low, high]."""
+    if high <= low:
+        low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
+    rough = (high - low) / 5
+    unit = 10.0 ** floor(log10(rough))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    first, last = floor(low / step), -floor(-high / step)
+    return [round(step * index, 12) for index in range(first, last + 1)]
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A node of a drawn tree: the index of its parent (None at the root), what is written in it, its colour, and a longer note."""
+
+    parent: int | None
+    label: str
+    colour: str = "a"
+    note: str = ""
+
+
+def tree(title: str, nodes: Sequence[TreeNode], spread: float = 34, rise: float = 54) -> Drawing:
+    """A tree, root on top, siblings in the order given; a parent stands before its children in ``nodes``."""
+    children: list[list[int]] = [[] for _ in nodes]
+    depth = [0] * len(nodes)
+    for index, node in enumerate(nodes):
+        if node.parent is not None:
+            children[node.parent].append(index)
+            depth[index] = depth[node.parent] + 1
+    across = [0.0] * len(nodes)
+    leaves = 0
+    for index in _leaves_first(children):
+        if children[index]:
+            across[index] = (across[children[index][0]] + across[children[index][-1]]) / 2
+        else:
+            across[index] = leaves
+            leaves += 1
+    width = max(320.0, 48 + spread * leaves)
+    indent = (width - spread * (leaves - 1)) / 2
+    page = Drawing(width, 64 + rise * (max(depth) + 1), title)
+    page.text(24, 20, title, size=14)
+    spots = [(indent + spread * across[index], 56 + rise * depth[index]) for index in range(len(nodes))]
+    for index, node in enumerate(nodes):
+        if node.parent is not None:
+            page.line([spots[node.parent], spots[index]], "faint", 1.5)
+    for index, node in enumerate(nodes):
+        page.dot(*spots[index], 12, node.colour, hollow=True, note=node.note)
+        page.text(spots[index][0], spots[index][1] + 4, node.label, "middle", size=11)
+    return page
+
+
+def _leaves_first(children: Sequence[Sequence[int]]) -> list[int]:
+    """Every node after its descendants, elder siblings first; without recursion, since chains may be long."""
+    order, waiting = list[int](), [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)  # parents before children, youngest sibling first: the reverse of what is wanted
+        waiting += children[node]
+    return order[::-1]
+
+
+def _paint(attribute: str, colour: str) -> str:
+    """The colour by CSS variable, with a plain attribute for renderers that have none."""
+    return f'{attribute}="{COLOURS[colour]}" style="{attribute}:var(--{colour})"'

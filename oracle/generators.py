@@ -1,0 +1,44 @@
+"""Generators: subjects that run many rounds, each drafting, verifying, emitting and carrying its state on.
+
+``f(session, **randomness) -> tokens``: the tokens emitted after ``session.prompt``, at most ``session.length`` of them, ending with the first
+``session.eos``.  ``session`` is the model, behind the calls of an engine (see ``sessions``).  Every call is one generation on a new session.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .subjects import SubjectError
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A callable and what its author declares: ``randomness`` is ``internal`` (nothing passed) or ``generator``, of ``framework``."""
+
+    call: Callable[..., Iterable[int]]
+    name: str
+    randomness: Literal["internal", "generator"] = "internal"
+    framework: Literal["numpy", "torch"] = "numpy"
+
+
+def generator(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
+    """Decorator: declare a generator; ``draftproof.check`` then judges it as one."""
+    if function is None:
+        return lambda later: generator(later, **declares)
+    from .judge_generator import check_generator
+
+    subject = generator_of(function, **declares)
+    function.__draftproof_check__ = lambda **settings: check_generator(subject, **settings)  # type: ignore[attr-defined]
+    return function
+
+
+def generator_of(function: "Generator | Callable[..., Any]", **declares: Any) -> Generator:
+    """A Generator from a callable."""
+    if isinstance(function, Generator):
+        return function
+    name = declares.pop("name", None) or f"{function.__module__}:{getattr(function, '__qualname__', repr(function))}"
+    try:
+        return Generator(function, name, **declares)
+    except TypeError as error:
+        raise SubjectError(f"{name}: {error}") from None
+

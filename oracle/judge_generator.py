@@ -1,0 +1,190 @@
+"""``check_generator``: judge a generator by the law of everything it emits.
+
+* support: it emits nothing that the target cannot emit;
+* exactness: its tokens have the target's law, by the growth identity on whole outputs;
+* ending: it stops at the length cap or at the first end-of-sequence token, neither sooner nor later.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from math import log
+from typing import Any
+
+import numpy as np
+
+from draftproof.reference.growth import stopped_outside, total_variation, violations
+from draftproof.reference.laws import Law
+from draftproof.reference.models import Prefix, spell
+from draftproof.reference.rational import fraction, rational
+
+from .confidence import total_variation_upper_bound
+from .eprocess import stream_log_e_value
+from .generators import Generator, generator_of
+from .readings.refused import Refused
+from .report import Failure, Report
+from .sampling import _seeded
+from .sessions import Session, Toy, toys
+from .subjects import SubjectError
+from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, as_json, describe
+
+MOST_RUNS = 1 << 16
+
+
+def check_generator(
+    subject: "Generator | Callable[..., Any]",
+    tasks: Iterable[Toy] | None = None,
+    *,
+    way: str | None = None,
+    alpha: float = 1e-6,
+    tolerance: float | None = None,
+    seed: int = 0,
+    time_limit: float = 120.0,
+    observe: Callable[[str, int, int], None] | None = None,
+    record: Callable[[Verdict | Failure], None] | None = None,
+) -> Report:
+    """Does this generator emit what the target would, over several rounds?
+
+    The law of its outputs is read by enumerate where that applies, else by sample.  ``tasks``: default ``sessions.toys()``.  The other settings are
+    those of ``check``.
+    """
+    one, chosen = generator_of(subject), list(toys() if tasks is None else tasks)
+    report = Report(settings={"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit})
+    for done, toy in enumerate(chosen):
+        if observe:
+            observe(f"{one.name} on {toy.name}", done, len(chosen))
+        try:
+            runs = _Runs(one, toy)
+            found: list[Verdict | Failure] = [*runs.judged(way, alpha / len(chosen), tolerance, seed, time.monotonic() + time_limit)]
+        except (SubjectError, Refused) as error:
+            found = [Failure(one.name, toy.name, str(error))]
+        except Exception as error:  # the subject's own code may raise anything
+            found = [Failure(one.name, toy.name, f"raised {type(error).__name__}: {error}")]
+        for item in found:
+            (report.errors if isinstance(item, Failure) else report.verdicts).append(item)  # type: ignore[arg-type]
+            if record:
+                record(item)
+    return report
+
+
+class _Runs:
+    """A generator on one task."""
+
+    def __init__(self, subject: Generator, toy: Toy):
+        self.subject, self.toy = subject, toy
+        self._laws: dict[Prefix, Law[int]] = {}
+
+    def target(self, prefix: Prefix) -> Law[int]:
+        """The law of the numbers that the session hands over."""
+        if prefix not in self._laws:
+            law = self.toy.target(self.toy.prompt + prefix)
+            self._laws[prefix] = Law.row([float(law[token]) for token in range(self.toy.vocabulary)])
+        return self._laws[prefix]
+
+    def floats(self, prefix: Prefix) -> list[float]:
+        """The same as a row."""
+        return [float(self.target(prefix)[token]) for token in range(self.toy.vocabulary)]
+
+    def run(self, randomness: Mapping[str, Any]) -> Prefix:
+        """What one generation emits.  Raises SubjectError when that is no sequence of tokens."""
+        answer = self.subject.call(Session(self.toy), **randomness)
+        try:
+            emitted = tuple(int(token) for token in answer)
+        except TypeError:
+            raise SubjectError(f"{self.subject.name} returns {answer!r}, not a sequence of tokens") from None
+        if any(not 0 <= token < self.toy.vocabulary for token in emitted):
+            raise SubjectError(f"{self.subject.name} emits {list(emitted)}: tokens must be below {self.toy.vocabulary}")
+        return emitted
+
+    def judged(self, way: str | None, alpha: float, tolerance: float | None, seed: int, deadline: float) -> list[Verdict]:
+        """The verdicts, by the strongest way of reading that applies."""
+        if way not in (None, "enumerate", "sample"):
+            raise Refused(f"{self.subject.name} is a generator, which is enumerated or sampled, not read by {way}")
+        try:
+            if way == "sample":
+                raise Refused("sampling was asked for")
+            return self._enumerated(Fraction(DEFAULT_TOLERANCE["enumerate"] if tolerance is None else tolerance), deadline)
+        except Refused:
+            if way == "enumerate":
+                raise
+            return self._sampled(alpha, Fraction(DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance), seed, deadline)
+
+    def _enumerated(self, limit: Fraction, deadline: float) -> list[Verdict]:
+        from .readings.enumerate import enumerate_law, scripted_generator
+
+        def program() -> Prefix:
+            return self.run({} if self.subject.randomness == "internal" else {"generator": scripted_generator(self.subject.framework)})
+
+        found = enumerate_law(program, deadline=deadline)
+        if found.failures:
+            raise SubjectError(f"{self.subject.name} fails: {next(iter(found.failures))}")
+        law: Any = found.law
+        distance = self._distance(law)
+        outcome = "nonconform" if distance > limit else "conform"
+        return self._verdicts(law, "enumerate", f"{found.leaves} branches, exact", outcome, distance, limit)
+
+    def _sampled(self, alpha: float, limit: Fraction, seed: int, deadline: float) -> list[Verdict]:
+        """Independent generations; half of alpha for rejecting, half for the bound on the total variation."""
+        counts, total, capital, size, start = Counter[Prefix](), 0, 0.0, 1 << 9, time.monotonic()
+        with _seeded(seed):
+            randomness = self._randomness(seed)
+            while total < MOST_RUNS and time.monotonic() < deadline and capital < log(2 / alpha):
+                counts.update(self.run(randomness) for _ in range(size))
+                total, size = total + size, min(2 * size, 1 << 13)
+                capital = stream_log_e_value({output: count for output, count in counts.items() if self._possible(output)}, self.floats)
+        law = {output: Fraction(count, total) for output, count in counts.items()}
+        effort = f"{total} generations in {time.monotonic() - start:.1f} s, e-value 10^{capital / log(10):.1f}"
+        if capital >= log(2 / alpha):
+            return self._verdicts(law, "sample", effort, "nonconform", self._distance(law), limit)
+        bound = Fraction(total_variation_upper_bound(counts, self.floats, alpha / 2))
+        return self._verdicts(law, "sample", effort, "conform" if bound <= limit else "inconclusive", bound, limit)
+
+    def _possible(self, output: Prefix) -> bool:
+        return all(self.target(output[:length])[token] for length, token in enumerate(output))
+
+    def _randomness(self, seed: int) -> dict[str, Any]:
+        if self.subject.randomness == "internal":
+            return {}
+        if self.subject.framework == "numpy":
+            return {"generator": np.random.default_rng(seed)}
+        import torch
+
+        return {"generator": torch.Generator().manual_seed(seed)}
+
+    def _distance(self, law: Mapping[Prefix, Fraction]) -> Fraction:
+        """An empty output is missing mass."""
+        return fraction(total_variation({output: rational(mass) for output, mass in law.items() if output}, self.target))
+
+    def _verdicts(
+        self, law: Mapping[Prefix, Fraction], way: str, effort: str, outcome: str, number: Fraction, limit: Fraction
+    ) -> list[Verdict]:
+        exact = {output: rational(mass) for output, mass in law.items()}
+        threshold = BOUNDARY if way == "enumerate" else Fraction(0)
+
+        def verdict(kind: str, outcome: str, number: Fraction, limit: Fraction, message: str, **more: Any) -> Verdict:
+            return Verdict(self.subject.name, self.toy.name, kind, outcome, way, float(number), float(limit), message, effort, **more)
+
+        outside = {prefix: fraction(mass) for prefix, mass in stopped_outside(exact, self.target).items() if mass > threshold}
+        worst = max(outside, key=lambda prefix: outside[prefix], default=())
+        said = f'after "{spell(worst[:-1])}" it emits {worst[-1]}, which the target cannot' if outside else "nothing impossible is emitted"
+        support = verdict("support", "nonconform" if outside else "conform", outside.get(worst, Fraction(0)), threshold, said)
+
+        wrong = {output: mass for output, mass in law.items() if not self._ends_right(output) and mass > threshold}
+        example = max(wrong, key=lambda output: wrong[output], default=())
+        said = f"it ends with {list(example)}; the cap is {self.toy.length} tokens" if wrong else "it ends where it should"
+        if wrong and self.toy.eos is not None:
+            said += f" and {self.toy.eos} ends the sequence"
+        ending = verdict("ending", "nonconform" if wrong else "conform", sum(wrong.values(), Fraction(0)), threshold, said)
+
+        more: dict[str, Any] = {}
+        said = f"the first {self.toy.length} tokens have the target's law: total variation {float(number):.3g}"
+        if outcome != "conform":
+            said = f"total variation {float(number):.6g}"
+        if outcome == "nonconform" and (first := next(violations(exact, self.target, rational(max(limit, number / 8))), None)):
+            said, more = f"{describe(first)}; {said}", {"violation": as_json(first)}
+        return [support, verdict("exactness", outcome, number, limit, said, **more), ending]
+
+    def _ends_right(self, output: Prefix) -> bool:
+        eos = self.toy.eos
+        return eos not in output[:-1] and (len(output) == self.toy.length or (len(output) < self.toy.length and output[-1:] == (eos,)))

@@ -1,0 +1,66 @@
+"""A toy language model behind the calls of an engine: what generators are judged on.
+
+The law after a prefix is a hash of the whole prefix, so a state that is stale, incomplete or out of order changes every later row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from draftproof.reference.models import Model, Prefix, random_model
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A generation task: emit ``length`` tokens after ``prompt`` (at least one token), or fewer when ``eos`` comes first."""
+
+    name: str
+    vocabulary: int
+    target: Model
+    draft: Model
+    prompt: Prefix
+    length: int
+    eos: int | None = None
+
+
+def toys() -> tuple[Toy, ...]:
+    """The tasks that generators are judged on by default."""
+    two = Toy("toy-two-tokens", 2, random_model(1, 2), random_model(2, 2), (1,), 4)
+    three = Toy("toy-three-tokens", 3, random_model(3, 3), random_model(4, 3), (2, 0), 3)
+    stops = Toy("toy-eos", 3, random_model(5, 3, zeros=0.2), random_model(6, 3, zeros=0.2), (1,), 3, eos=2)
+    return two, three, stops
+
+
+class Session:
+    """One generation.  The cache holds the state of the prompt except its last token, which is the root of the first round.
+
+    A round drafts from ``draft``, has the drafted tree scored by ``target``, and keeps the nodes it accepts, root included, by ``keep``.  Its bonus
+    token is the root of the next round: emitted, and not in the cache until it is scored and kept.
+    """
+
+    def __init__(self, toy: Toy):
+        self.vocabulary, self.prompt, self.length, self.eos = toy.vocabulary, toy.prompt, toy.length, toy.eos
+        self._toy, self._cache = toy, toy.prompt[:-1]
+        self._scored: list[int] = []
+
+    def draft(self, path: Sequence[int]) -> list[float]:
+        """Draft row after the cache and ``path``, which starts with the root's token.  The draft state is read only."""
+        return self._row(self._toy.draft, (*self._cache, *map(int, path)))
+
+    def target(self, tokens: Sequence[int], parents: Sequence[int]) -> list[list[float]]:
+        """Target rows after every node of a tree, in one pass.  Node 0 is the root; a parent comes before its children, the root is its own."""
+        paths: list[Prefix] = []
+        for node, (token, parent) in enumerate(zip(tokens, parents, strict=True)):
+            if node and not 0 <= int(parent) < node:
+                raise ValueError(f"node {node} has parent {parent}: parents come before their children")
+            paths.append((*(paths[int(parent)] if node else ()), int(token)))
+        self._scored = [int(token) for token in tokens]
+        return [self._row(self._toy.target, (*self._cache, *path)) for path in paths]
+
+    def keep(self, nodes: Sequence[int]) -> None:
+        """Append the state of these nodes of the last ``target`` pass to the cache, in the order given; what is not kept is rolled back."""
+        self._cache = (*self._cache, *(self._scored[int(node)] for node in nodes))
+        self._scored = []
+
+    def _row(self, model: Model, prefix: Prefix) -> list[float]:
+        law = model(prefix)
+        return [float(law[token]) for token in range(self.vocabulary)]

@@ -1,0 +1,105 @@
+(* Binary rationals (stdlib Q with Qred) compute what the theorems over mathcomp's
+   rat (or any realFieldType) talk about. *)
+From Coq Require Import ZArith QArith.
+From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import ssrZ.
+From Draftproof Require Import Programs Expectation Step Exact Recursive Traversal Tree Morph.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+Import GRing.Theory Num.Theory Order.Theory.
+
+Definition QO : ops := @Ops Q (Qmake 0 1) (Qmake 1 1) (fun a b => Qred (Qplus a b)) (fun a b => Qred (Qminus a b))
+  (fun a b => Qred (Qmult a b)) (fun a b => Qred (Qdiv a b))
+  (fun a b => if Qle_bool a b then a else b) (fun a => Z.eqb (Qnum a) Z0).
+
+Local Open Scope ring_scope.
+Section Hom.
+Variable R : realFieldType.
+Definition zR (z : Z) : R := (int_of_Z z)%:~R.
+Definition qR (q : Q) : R := zR (Qnum q) / zR (Zpos (Qden q)).
+
+Lemma zR0 : zR Z0 = 0. Proof. by []. Qed.
+Lemma zR1 : zR (Zpos xH) = 1. Proof. by []. Qed.
+Lemma zRD a b : zR (Z.add a b) = zR a + zR b.
+Proof. by rewrite /zR (rmorphD ZInstances.int_of_Z_rmorphism a b) rmorphD. Qed.
+Lemma zRN a : zR (Z.opp a) = - zR a.
+Proof. by rewrite /zR (rmorphN ZInstances.int_of_Z_rmorphism a) rmorphN. Qed.
+Lemma zRM a b : zR (Z.mul a b) = zR a * zR b.
+Proof. by rewrite /zR (rmorphM ZInstances.int_of_Z_rmorphism a b) rmorphM. Qed.
+Lemma zR_gt0 d : 0 < zR (Zpos d).
+Proof. by rewrite /zR ltr0z /=; case E : (Pos.to_nat d) (Pos2Nat.is_pos d) => [|n] //; case/Nat.lt_irrefl. Qed.
+Lemma zR_n0 d : zR (Zpos d) != 0. Proof. by rewrite gt_eqF ?zR_gt0. Qed.
+Lemma zR_ge0 z : (0 <= zR z) = (Z.leb 0 z).
+Proof.
+case: z => [|d|d]; first by rewrite lexx.
+  by rewrite ltW ?zR_gt0.
+by rewrite -[Z.neg d]/(Z.opp (Z.pos d)) zRN oppr_ge0 leNgt zR_gt0.
+Qed.
+
+Lemma qR_eq a b : Qeq a b -> qR a = qR b.
+Proof.
+rewrite /Qeq /qR => /(congr1 zR); rewrite !zRM => e.
+by apply/eqP; rewrite eqr_div ?zR_n0 //; apply/eqP.
+Qed.
+Lemma qR_red a : qR (Qred a) = qR a. Proof. exact/qR_eq/Qred_correct. Qed.
+Lemma qRD a b : qR (Qplus a b) = qR a + qR b.
+Proof. by rewrite /qR /= Pos2Z.inj_mul !(zRD, zRM) addf_div ?zR_n0. Qed.
+Lemma qRN a : qR (Qopp a) = - qR a.
+Proof. by rewrite /qR /= zRN mulNr. Qed.
+Lemma qRM a b : qR (Qmult a b) = qR a * qR b.
+Proof. by rewrite /qR /= Pos2Z.inj_mul !zRM mulf_div. Qed.
+Lemma qRV a : qR (Qinv a) = (qR a)^-1.
+Proof.
+rewrite /qR /Qinv; case: a => [[|n|n] d] /=; first by rewrite zR0 !mul0r invr0.
+  by rewrite invf_div.
+by rewrite -[Z.neg d]/(Z.opp (Z.pos d)) -[Z.neg n]/(Z.opp (Z.pos n)) !zRN !mulNr invrN invf_div.
+Qed.
+Lemma qR_le a b : (qR a <= qR b) = Qle_bool a b.
+Proof.
+rewrite /Qle_bool /qR ler_pdivr_mulr ?zR_gt0 // mulrAC ler_pdivl_mulr ?zR_gt0 //.
+rewrite -!zRM -subr_ge0 -zRN -zRD zR_ge0.
+by apply/idP/idP => /Z.leb_le h; apply/Z.leb_le; move: h; rewrite Z.add_opp_r Z.le_0_sub.
+Qed.
+
+Let F := mc R.
+Lemma hadd (a b : QO) : qR (oadd a b) = oadd (qR a : F) (qR b).
+Proof. exact: etrans (qR_red _) (qRD a b). Qed.
+Lemma hsub (a b : QO) : qR (osub a b) = osub (qR a : F) (qR b).
+Proof. by apply: etrans (qR_red _) _; rewrite qRD qRN. Qed.
+Lemma hmul (a b : QO) : qR (omul a b) = omul (qR a : F) (qR b).
+Proof. exact: etrans (qR_red _) (qRM a b). Qed.
+Lemma hdiv (a b : QO) : qR (odiv a b) = odiv (qR a : F) (qR b).
+Proof. by apply: etrans (qR_red _) _; rewrite qRM qRV. Qed.
+Lemma hmin (a b : QO) : qR (omin a b) = omin (qR a : F) (qR b).
+Proof.
+rewrite /= -qR_le; case: ifPn => [h|]; first by rewrite min_l.
+by rewrite -ltNge => /ltW h; rewrite min_r.
+Qed.
+Lemma hz (a : QO) : oz (qR a : F) = oz a.
+Proof.
+rewrite /= /qR mulf_eq0 invr_eq0 (negPf (zR_n0 _)) orbF.
+rewrite /zR intr_eq0; case: (Qnum a) => [|d|d] //=.
+  by apply/negP => /eqP [] ; case: (Pos2Nat.is_succ d) => n ->.
+Qed.
+
+(* end to end: the law computed over Q (e.g. by vm_compute) has exactly the target's
+   expectations, over any realFieldType R *)
+Variables (V : Type) (vs : seq V) (p : seq V -> V -> Q) (d : dtree QO V).
+Let pR s x : R := qR (p s x).
+Let tR : dtree F V := tmap (F := QO) (G := F) qR d.
+Hypothesis pP : forall s, pmf vs (pR s).
+Hypothesis dP : okd vs tR.
+
+Theorem trav_Q_exact s m g k :
+  E (dmap (F := QO) (G := F) qR (traversal (F := QO) vs p d (Qmake 1 1) (p s) s))
+    (fun o => if o is Some b then fin vs pR m s g b else k)
+  = E (AR (F := F) vs pR m s) g.
+Proof.
+rewrite -(traversal_exact_or pP s m g k dP); congr (E _ _); apply/esym.
+have q1 : qR (o1 QO) = 1 by rewrite /qR /= zR1 divr1.
+have q0 : qR (o0 QO) = 0 by rewrite /qR /= zR0 mul0r.
+rewrite -[in LHS]q1.
+exact: (h_trav (F := QO) (G := F) q0 q1 hadd hsub hmul hdiv hmin hz).
+Qed.
+End Hom.

@@ -1,0 +1,82 @@
+"""The law of the candidate set of a node: which distinct tokens its children carry.
+
+Children are drawn one after the other; ``Draws`` says by which law, given the elders, and None when there are no more.  A rule that is lossless at
+the node gains nothing from the order in which the tokens came, so the law of the set is all that optimal transport needs.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..laws import ONE, ZERO, Law
+from ..rational import Rational
+from ..trees import DraftNode
+
+Tokens = tuple[int, ...]
+TokenSet = frozenset[int]
+Draws = Callable[[Tokens], Law[int] | None]
+
+
+@dataclass(frozen=True)
+class WithReplacement:
+    """``count`` independent drafts from ``law``."""
+
+    law: Law[int]
+    count: int
+
+    def __call__(self, elders: Tokens) -> Law[int] | None:
+        return self.law if len(elders) < self.count else None
+
+
+@dataclass(frozen=True)
+class WithoutReplacement:
+    """``count`` drafts, each from ``law`` off its elders; fewer when its support is exhausted."""
+
+    law: Law[int]
+    count: int
+
+    def __call__(self, elders: Tokens) -> Law[int] | None:
+        return self.law.without(elders) if len(elders) < self.count else None
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Deterministic candidates, then one from ``law`` (None: no more, a fixed set)."""
+
+    hubs: Tokens
+    law: Law[int] | None = None
+
+    def __call__(self, elders: Tokens) -> Law[int] | None:
+        if len(elders) < len(self.hubs):
+            return Law.point(self.hubs[len(elders)])
+        return self.law if len(elders) == len(self.hubs) else None
+
+
+def draws_of(children: Sequence[DraftNode]) -> Draws:
+    """How drawn children were drawn, read off their declared laws.  Raises ValueError when these follow none of the schemes above."""
+    tokens, laws = tuple(child.token for child in children), [child.declared for child in children]
+    if not children:
+        return Greedy(())
+    first, last = laws[0], laws[-1]
+    assert first is not None
+    for draws in (Greedy(tokens[:-1], last), WithReplacement(first, len(laws)), WithoutReplacement(first, len(laws))):
+        if all(draws(tokens[:rank]) == law for rank, law in enumerate(laws)):
+            return draws
+    raise ValueError(f"the declared laws of siblings {list(tokens)} follow no drafting scheme whose candidate sets are known")
+
+
+def set_law(draws: Draws) -> Law[TokenSet]:
+    """Law of the set of drawn tokens.  ``draws`` must depend on which elders there are, not on their order."""
+    sets: defaultdict[TokenSet, Rational] = defaultdict(lambda: ZERO)
+    drawn: dict[Tokens, Rational] = {(): ONE}
+    while drawn:
+        longer: defaultdict[Tokens, Rational] = defaultdict(lambda: ZERO)
+        for elders, probability in drawn.items():
+            law = draws(elders)
+            if law is None:
+                sets[frozenset(elders)] += probability
+                continue
+            for token, weight in law.items():
+                longer[tuple(sorted((*elders, token)))] += probability * weight
+        drawn = longer
+    return Law(sets)

@@ -1,0 +1,252 @@
+"""Enumerate: exact laws of unmodified Python programs, and the programs it must not be trusted with."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from itertools import accumulate, count
+from random import random as captured_random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from draftproof.oracle.readings.enumerate import Enumeration, Refused, enumerate_law, scripted_generator
+
+P, Q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
+SECOND_TARGET, SECOND_DRAFT = [0.15, 0.15, 0.35, 0.35], [0.45, 0.45, 0.05, 0.05]
+
+
+def off_by(found: Enumeration[Any], exact: dict[Any, float]) -> float:
+    """Total variation from a law given in floats; failures count."""
+    assert sum(found.law.values()) + sum(found.failures.values()) == 1
+    wrong = sum(abs(float(found.law.get(outcome, 0)) - exact.get(outcome, 0)) for outcome in found.law.keys() | exact)
+    return 0.5 * (wrong + float(sum(found.failures.values())))
+
+
+def inverse_cdf(weights: Sequence[float], u: Any) -> int:
+    for token, edge in enumerate(accumulate(weights)):
+        if u < edge:
+            return token
+    return len(weights) - 1
+
+
+def speculative(p: Sequence[float], q: Sequence[float], *, fault: str = "") -> int:
+    """One draft, one accept test, one residual draw."""
+    draft = random.choices(range(len(q)), q)[0]
+    u = random.random()
+    if fault == "always" or u * q[draft] < p[draft]:
+        return draft
+    residual = p if fault == "residual" else [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+    v = u if fault == "reuse" else random.random()
+    return inverse_cdf(residual, v * sum(residual))
+
+
+def law_of(p: Sequence[float]) -> dict[int, float]:
+    return dict(enumerate(p))
+
+
+def test_lossless_rule() -> None:
+    found = enumerate_law(lambda: speculative(P, Q))
+    assert off_by(found, law_of(P)) < 1e-15 and found.leaves == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [("always", SECOND_DRAFT), ("residual", [0.24, 0.24, 0.26, 0.26]), ("reuse", [0.15, 0.15, 0.20, 0.50])],
+)
+def test_faults_have_their_own_exact_law(fault: str, law: list[float]) -> None:
+    """`reuse` narrows one uniform twice: rejected at u > 1/3, then sent through the inverse CDF."""
+    found = enumerate_law(lambda: speculative(SECOND_TARGET, SECOND_DRAFT, fault=fault))
+    assert off_by(found, law_of(law)) < 1e-15
+    assert off_by(found, law_of(SECOND_TARGET)) > 0.1
+
+
+def test_masses_are_those_of_the_grid() -> None:
+    def program() -> str:
+        u = random.random()
+        return "zero" if u <= 0 else "half" if u == 0.5 else "last" if u >= 1 - 2**-53 else "third" if u < 1 / 3 else ""
+
+    found, tick = enumerate_law(program).law, Fraction(1, 2**53)
+    assert found["zero"] == found["half"] == found["last"] == tick
+    assert found["third"] == Fraction(1 / 3) - tick + (1 - Fraction(1 / 3) * 2**53 % 1) * tick
+
+
+def test_calls_of_the_random_module() -> None:
+    rng = random.Random()
+    programs: dict[Callable[[], Hashable], dict[Any, float]] = {
+        lambda: random.choice("abcd"): dict.fromkeys("abcd", 0.25),
+        lambda: rng.choice("abcd"): dict.fromkeys("abcd", 0.25),
+        lambda: random.Random().choice("abcd"): dict.fromkeys("abcd", 0.25),
+        lambda: random.SystemRandom().choice("abcd"): dict.fromkeys("abcd", 0.25),
+        lambda: random.choices("ab", [3, 1])[0]: {"a": 0.75, "b": 0.25},
+        lambda: tuple(rng.choices("ab", k=2)): dict.fromkeys([(a, b) for a in "ab" for b in "ab"], 0.25),
+        lambda: random.randint(1, 4): dict.fromkeys([1, 2, 3, 4], 0.25),
+        lambda: random.randrange(0, 8, 2): dict.fromkeys([0, 2, 4, 6], 0.25),
+        lambda: random.getrandbits(2): dict.fromkeys(range(4), 0.25),
+        lambda: random.uniform(2, 6) < 3: {True: 0.25, False: 0.75},
+        lambda: rng.uniform(2, 6) < 3: {True: 0.25, False: 0.75},
+        lambda: tuple(random.sample("ab", 2)): {("a", "b"): 0.5, ("b", "a"): 0.5},
+        lambda: int(random.random() * 4): dict.fromkeys(range(4), 0.25),
+    }
+    for program, law in programs.items():
+        assert off_by(enumerate_law(program), law) < 1e-15
+
+
+def test_failures_have_their_mass() -> None:
+    def program() -> int:
+        if random.random() < 0.25:
+            raise ValueError("no token")
+        if random.random() == 0.0:
+            return 1 // 0
+        return 1
+
+    found = enumerate_law(program)
+    assert found.failures["ValueError: no token"] == Fraction(1, 4)
+    assert found.failures["ZeroDivisionError: integer division or modulo by zero"] == Fraction(3, 4) / 2**53
+    assert found.law == {1: 1 - sum(found.failures.values())}
+
+
+def test_division_by_a_uniform_fails_at_zero() -> None:
+    found = enumerate_law(lambda: 0.25 / random.random() < 0.5)
+    assert found.failures == {"ZeroDivisionError: float division by zero": Fraction(1, 2**53)}
+
+
+def test_a_program_without_randomness() -> None:
+    assert enumerate_law(lambda: "a") == Enumeration({"a": Fraction(1)}, {}, 1)
+
+
+# programs that the script does not control
+
+COUNTER = count()
+HELD = np.random.default_rng(7)
+KEPT: list[int] = []
+
+
+def previous() -> int:
+    KEPT.append(random.randrange(3))
+    return KEPT[-2] if len(KEPT) > 1 else 0
+
+
+def swallowing() -> float:
+    try:
+        return float(random.random())
+    except Exception:
+        return 0.5
+
+
+class Verifier:
+    def __init__(self) -> None:
+        self.rng = np.random.RandomState(3)
+
+    def __call__(self) -> bool:
+        return bool(self.rng.rand() < 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (lambda: captured_random() < 1e-6, "global generator of Python"),
+        (lambda: HELD.random() < 1e-6, "a Generator that the program holds"),
+        (Verifier(), "a RandomState that the program holds"),
+        (lambda: os.urandom(1)[0] < 128, "the same script gave"),
+        (lambda: next(COUNTER) % 2, "the same script gave"),
+        (lambda: next(COUNTER) % 2 and random.random() < 0.5, "not controlled"),
+        (previous, "the same script gave"),
+        (lambda: [random.random() < 0.5 for _ in range(random.randrange(2) + next(COUNTER) % 2)] == [], "another question"),
+        (swallowing, "used as a plain number"),
+        (lambda: random.random(), "returned"),
+        (lambda: (random.random() + random.random()) < 1, "combines two uniforms"),
+        (lambda: random.gauss(0, 1) < 0, "used as a plain number"),
+        (lambda: random.random().hex()[0] == "0", "cannot be scripted.*no attribute 'hex'"),
+        (lambda: random.seed(0), "seeds its own randomness"),
+        (lambda: random.Random(3).random() < 0.5, "seeds its own randomness"),
+        (lambda: random.setstate(random.getstate()), "sets the state"),
+        (lambda: random.getrandbits(64), "too many branches"),
+        (lambda: sum(random.random() < 0.5 for _ in range(20)), "more than 100 branches"),
+    ],
+)
+def test_refused(program: Callable[[], Hashable], reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        enumerate_law(program, max_leaves=100)
+
+
+def test_deadline() -> None:
+    with pytest.raises(Refused, match="deadline"):
+        enumerate_law(lambda: sum(random.random() < 0.5 for _ in range(20)), deadline=time.monotonic() + 0.05)
+
+
+def test_fresh_seeds() -> None:
+    def program(*seeds: int) -> int:
+        return sum(random.Random(seed).random() < 0.25 for seed in seeds)
+
+    assert enumerate_law(lambda: program(1, 2), fresh_seeds=True).law[2] == Fraction(1, 16)
+    with pytest.raises(Refused, match="seeds twice"):
+        enumerate_law(lambda: program(1, 1), fresh_seeds=True)
+
+
+def test_nesting_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="nested"):
+        enumerate_law(lambda: bool(enumerate_law(lambda: 1)))
+    with pytest.raises(RuntimeError, match="inside enumerate_law"):
+        scripted_generator("numpy").random()
+    with pytest.raises(ValueError, match="no generators of 'jax'"):
+        scripted_generator("jax")
+
+
+def test_unhashable_outcomes_are_an_error() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        enumerate_law(lambda: [random.random() < 0.5])  # type: ignore[arg-type, return-value]
+
+
+# nothing is left behind
+
+
+def interrupted() -> int:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("program", [lambda: random.random() < 0.5, lambda: random.random(), lambda: 1 // 0, interrupted])
+def test_generators_and_functions_are_put_back(program: Callable[[], Hashable]) -> None:
+    random.seed(5)
+    np.random.seed(5)
+    torch.manual_seed(5)
+    owners: list[Any] = [random, random.Random, random.SystemRandom, np, np.random, torch, torch.random, torch.Tensor]
+    before = [dict(vars(owner)) for owner in owners]
+    expected = random.random(), np.random.random(), torch.rand(3).tolist()
+    random.seed(5)
+    np.random.seed(5)
+    torch.manual_seed(5)
+    try:
+        enumerate_law(program)
+    except (Refused, KeyboardInterrupt):
+        pass
+    assert [dict(vars(owner)) for owner in owners] == before
+    assert (random.random(), np.random.random(), torch.rand(3).tolist()) == expected
+
+
+def test_torch_imported_by_the_program() -> None:
+    """At the first call it is scripted; later it is refused. Needs a fresh interpreter."""
+    code = """
+import random
+from draftproof.oracle.readings.enumerate import Refused, enumerate_law
+def late():
+    if random.random() < 0.0001:
+        import torch
+        return bool(torch.rand(()) < 0.5)
+def first():
+    import torch
+    return bool(torch.rand(()) < 0.5)
+random.seed(1)
+try:
+    enumerate_law(late)
+except Refused as refused:
+    print(refused)
+print(enumerate_law(first).leaves)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert found.stdout.splitlines() == ["torch is imported while branches are explored: import it first", "2"], found.stderr
