@@ -1,7 +1,8 @@
 """Draft trees as flat tensors, and what every verifier derives from them.
 
 Node 0 is the root; its token and declared row are ignored.  A parent comes before its children, siblings are verified
-in index order (the order they were drawn in), and only nodes with ``valid`` set exist: padding may hold anything.
+in index order (the order they were drawn in) and may repeat a token, and only nodes with ``valid`` set exist: padding
+may hold anything.
 """
 from dataclasses import dataclass
 

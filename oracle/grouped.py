@@ -8,36 +8,33 @@ mean 1 too, whatever their dependence, and the product over independent groups i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import inf, log
+from collections.abc import Sequence
+from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from draftproof.oracle.eprocess import Prefix, Target, log_average, log_e_values, padded
 
 Event = tuple[Prefix, int]
 Floats = NDArray[np.float64]
-
-
-def events(block: Prefix) -> list[Event]:
-    """The events of one block: every token with the prefix before it."""
-    return [(block[:depth], token) for depth, token in enumerate(block)]
+Ints = NDArray[np.int64]
 
 
 class GroupedProcess:
-    """Capital of a bettor who sees one group of dependent rows at a time; the groups are independent.
+    """Capital of a bettor who sees groups of dependent rows; the groups are independent.
 
-    Bets in a group are the predictions of the mixture of `log_e_values` after the *earlier* groups only. Two bettors
-    share the capital: one counts every earlier row in full (right when the rows of a group hardly depend on each
-    other), one counts every group as a single row (right when they are nearly copies). With one row in each group both
-    are the plain process.
+    Bets on a group are the predictions of the mixture of `log_e_values` after *earlier* groups only; so that many groups
+    cost little, they are made for an eighth more groups at a time. Two bettors share the capital: one counts every
+    earlier row in full (right when the rows of a group hardly depend on each other), one counts every group as a single
+    row (right when they are nearly copies). With one row in each group both are the plain process.
     """
 
     def __init__(self, target: Target) -> None:
         """`target(s)` is the row p(.|s); it is asked for prefixes inside the target's support only."""
         self._target = target
         self._laws: dict[Prefix, Floats] = {}
+        self._groups = 0
         self._bettors = (_Bettor(full=True), _Bettor(full=False))
 
     @property
@@ -45,31 +42,26 @@ class GroupedProcess:
         """Log capital; reject when it is at least log(1 / alpha)."""
         return log_average([bettor.log_capital for bettor in self._bettors])
 
-    def update(self, rows: Sequence[Iterable[Event]]) -> None:
-        """Add one group: for each of its rows the (prefix, token) events along its block. Empty groups are ignored."""
-        group = [list(row) for row in rows]
-        if not group:
-            return
-        prefixes: dict[Prefix, None] = {}
-        possible = []
-        for row in group:
-            for prefix, token in row:
-                law = self._law(prefix)
-                if not 0 <= token < len(law) or law[token] == 0:
-                    break
-                prefixes[prefix] = None
-            else:
-                possible.append(row)
-        laws = {prefix: self._laws[prefix] for prefix in prefixes}
-        for bettor in self._bettors:
-            bettor.update(possible, len(group), laws)
-            if len(possible) < len(group):
-                bettor.log_capital = inf
+    def update(self, blocks: Sequence[Prefix], members: ArrayLike) -> None:
+        """Add groups [G, m]: row j of group g emitted `blocks[members[g, j]]`. Blocks that the target cannot emit bet nothing."""
+        rows = np.asarray(members, dtype=np.int64)
+        paths = [self._events(block) for block in blocks]
+        while len(rows):
+            size = 1 + self._groups // 8
+            for bettor in self._bettors:
+                bettor.update(paths, rows[:size], self._laws)
+            self._groups += len(rows[:size])
+            rows = rows[size:]
 
-    def _law(self, prefix: Prefix) -> Floats:
-        if prefix not in self._laws:
-            self._laws[prefix] = np.asarray(self._target(prefix), dtype=float)
-        return self._laws[prefix]
+    def _events(self, block: Prefix) -> list[Event]:
+        """Every token of a block with the prefix before it; none when the target cannot emit the block."""
+        for depth, token in enumerate(block):
+            prefix = block[:depth]
+            if prefix not in self._laws:
+                self._laws[prefix] = np.asarray(self._target(prefix), dtype=float)
+            if not 0 <= token < len(self._laws[prefix]) or self._laws[prefix][token] == 0:
+                return []
+        return [(block[:depth], token) for depth, token in enumerate(block)]
 
 
 class _Bettor:
@@ -78,13 +70,17 @@ class _Bettor:
         self._full = full
         self._counts: dict[Prefix, Floats] = {}
 
-    def update(self, rows: Sequence[Sequence[Event]], size: int, laws: dict[Prefix, Floats]) -> None:
-        odds = self._odds(laws)
-        factor = sum(float(np.prod([odds[prefix][token] for prefix, token in row])) for row in rows) / size
-        self.log_capital += log(factor) if factor > 0 else -inf
-        for row in rows:
-            for prefix, token in row:
-                self._counts[prefix][token] += 1 if self._full else 1 / size
+    def update(self, paths: Sequence[Sequence[Event]], members: Ints, laws: dict[Prefix, Floats]) -> None:
+        times = np.bincount(members.ravel(), minlength=len(paths)) / (1 if self._full else members.shape[1])
+        seen = [int(number) for number in np.flatnonzero(times)]
+        odds = self._odds({prefix: laws[prefix] for number in seen for prefix, _ in paths[number]})
+        factors = np.ones(len(paths))
+        for number in seen:
+            factors[number] = prod((float(odds[prefix][token]) for prefix, token in paths[number]), start=1.0)
+        self.log_capital += float(np.log(factors[members].mean(1)).sum())
+        for number in seen:
+            for prefix, token in paths[number]:
+                self._counts[prefix][token] += times[number]
 
     def _odds(self, laws: dict[Prefix, Floats]) -> dict[Prefix, Floats]:
         """bet / p for every token after each prefix: how the mixture M would grow, M(x + token) / M(x)."""

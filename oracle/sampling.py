@@ -27,7 +27,7 @@ from .calling import Caller
 from .cases import Batch, Block, Case
 from .confidence import MeanLength, total_variation_upper_bound
 from .eprocess import log_average, stream_log_e_value
-from .grouped import GroupedProcess, events
+from .grouped import GroupedProcess
 from .reading import touched
 from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, LENGTH_SLACK, Verdict, acceptance, as_json, describe, impossible, number
 
@@ -75,10 +75,11 @@ class Sample:
                 lengths[len(block)] += int(count)
             self.impossible_observations = sum(self.impossible.values())
         else:
-            for members in inverse.reshape(-1, self.group):
-                self._grouped.update([events(blocks[member]) for member in members if possible[member]])
-                lengths[len(blocks[members[0]])] += 1
-                self.impossible_observations += not all(possible[member] for member in members)
+            members = inverse.reshape(-1, self.group)
+            self._grouped.update(blocks, members)
+            for first in members[:, 0]:
+                lengths[len(blocks[first])] += 1
+            self.impossible_observations += int((~np.array(possible)[members]).any(1).sum())
         self.lengths.update(lengths)
         self.observations += len(rows) // self.group
 

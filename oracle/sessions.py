@@ -6,7 +6,8 @@ The law after a prefix is a hash of the whole prefix, so a state that is stale, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from draftproof.reference.models import Model, Prefix, random_model
+from draftproof.reference.models import Model, Prefix
+from draftproof.reference.rounds import toy_model
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,9 @@ class Toy:
 
 def toys() -> tuple[Toy, ...]:
     """The tasks that generators are judged on by default."""
-    two = Toy("toy-two-tokens", 2, random_model(1, 2), random_model(2, 2), (1,), 4)
-    three = Toy("toy-three-tokens", 3, random_model(3, 3), random_model(4, 3), (2, 0), 3)
-    stops = Toy("toy-eos", 3, random_model(5, 3, zeros=0.2), random_model(6, 3, zeros=0.2), (1,), 3, eos=2)
+    two = Toy("toy-two-tokens", 2, toy_model(1, 2), toy_model(2, 2), (1,), 4)
+    three = Toy("toy-three-tokens", 3, toy_model(3, 3), toy_model(4, 3), (2, 0), 3)
+    stops = Toy("toy-eos", 3, toy_model(5, 3, zeros=2), toy_model(6, 3, zeros=2), (1,), 3, eos=2)
     return two, three, stops
 
 

@@ -6,11 +6,12 @@ is generated from a longer context, and truncation is a function of the sequence
 
 from collections import defaultdict
 from collections.abc import Callable
+from hashlib import blake2b
 
 from .blocks import Block, block_law
 from .chance import Chance
 from .laws import ONE, ZERO, Law
-from .models import Model, Prefix
+from .models import Model, Prefix, spell
 from .rational import Rational
 from .trees import LazyNode, Scheme, Slot
 from .verifiers import Family
@@ -20,6 +21,23 @@ Drafting = Callable[[Prefix], tuple[Slot, Scheme]]
 
 Round = Callable[[Prefix], Law[Block]]
 """Context -> law of the block emitted there."""
+
+
+def toy_model(seed: int, vocabulary: int, zeros: int = 0) -> Model:
+    """A toy language model: the row after a prefix is a hash of the whole prefix, so whatever state is stale, missing or out of order shows.
+
+    Probabilities are multiples of 1/64, which floats hold exactly; about ``zeros`` tokens in eight have none, never all of them.  At most 8 tokens.
+    """
+
+    def model(prefix: Prefix) -> Law[int]:
+        digest = blake2b(f"{seed}:{spell(prefix)}".encode(), digest_size=vocabulary).digest()
+        kept = digest[0] % vocabulary
+        weights = [0 if byte % 8 < zeros and token != kept else 1 + byte % 8 for token, byte in enumerate(digest)]
+        shares = [64 * weight // sum(weights) for weight in weights]
+        shares[kept] += 64 - sum(shares)
+        return Law.row(shares)
+
+    return model
 
 
 def after(model: Model, context: Prefix) -> Model:

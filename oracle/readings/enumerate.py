@@ -27,7 +27,7 @@ from .watched import watched
 __all__ = ["Enumeration", "Refused", "enumerate_law", "scripted_generator"]
 
 LARGEST_BLOCK = 256  # leaves explored before they are replayed
-FEWEST_RUNS = 32  # a program with few leaves is replayed until so many runs agree
+FEWEST_RUNS = 16  # a program with few leaves is replayed until so many runs agree
 
 
 T = TypeVar("T", bound=Hashable)
@@ -115,6 +115,8 @@ def enumerate_law(
         else:
             value = cast(T, outcome)
             outcomes[value] = outcomes.get(value, Fraction(0)) + Fraction(numerator, denominator)
+    if not outcomes and not watch.raised:
+        raise Refused(f"the program only fails when its random calls are scripted: {next(iter(failures))}")
     return Enumeration(outcomes, failures, leaves)
 
 

@@ -1,8 +1,9 @@
-"""numpy generators that a program holds: they cannot be patched, so the caller watches their state."""
+"""Generators that a program holds. numpy's cannot be patched, and torch's may be seeded by it, so both are watched."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 
 from .patched_numpy import Scripted
 
-KINDS = (np.random.Generator, np.random.RandomState)
 MOST_OBJECTS = 3_000
 _LIBRARIES = {"builtins", "numpy", "torch"}
 
@@ -21,6 +21,9 @@ def held_generators(program: object) -> list[Any]:
 
     The search goes outwards and stops after MOST_OBJECTS objects.
     """
+    kinds: tuple[type, ...] = (np.random.Generator, np.random.RandomState)
+    if "torch" in sys.modules:
+        kinds += (sys.modules["torch"].Generator,)
     found: list[Any] = []
     seen, waiting = {id(program)}, [program]
     for value in waiting:
@@ -28,7 +31,7 @@ def held_generators(program: object) -> list[Any]:
             if id(part) in seen:
                 continue
             seen.add(id(part))
-            if isinstance(part, KINDS) and not isinstance(part, Scripted):
+            if isinstance(part, kinds) and not isinstance(part, Scripted):
                 found.append(part)
             elif gc.is_tracked(part):
                 waiting.append(part)

@@ -21,8 +21,7 @@ from .scripted import (
     note_seed,
     rewound,
 )
-from .tensor_operations import is_lazy
-from .tensors import LazyTensor, filled, lifted, make_lazy
+from .tensors import LazyTensor, filled, is_lazy, lifted, make_lazy
 from .torch_grids import grid_of
 
 NOT_SCRIPTED = {
@@ -220,7 +219,7 @@ def torch_patches() -> list[Patch]:
 
     patches: list[Patch] = []
     for owner, names in NOT_SCRIPTED.items():
-        patches += [(owner, name, _not_scripted(name)) for name in names]
+        patches += [(owner, name, _not_scripted(name)) for name in names if hasattr(owner, name)]
     functions: dict[Any, list[Callable[..., Tensor]]] = {
         torch: [rand, rand_like, multinomial, bernoulli, randint],
         Tensor: [multinomial, bernoulli, bernoulli_, uniform_],

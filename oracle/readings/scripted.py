@@ -85,12 +85,17 @@ class Explorer(Run):
     def choose(self, weights: Sequence[int]) -> int:
         """A discrete draw: index i with probability weights[i] / sum(weights)."""
         question = tuple(weights)
-        answer = self.branch(DISCRETE, question)
+        answer = self._branch(DISCRETE, question)
         self.drawn.append((question, answer))
         return answer
 
-    def branch(self, uniform: int, question: int | tuple[int, ...]) -> int:
-        """The answer to a question that has more than one."""
+    def split(self, uniform: Uniform, cut: int) -> int:
+        """Is the uniform at or above the cut?"""
+        if uniform.drawn is not self.drawn or active is not self:
+            self.refuse("a uniform that outlived the run that drew it")
+        return self._branch(uniform.index, cut)
+
+    def _branch(self, uniform: int, question: int | tuple[int, ...]) -> int:
         position = self.position
         self.position = position + 1
         if position == len(self.branches):

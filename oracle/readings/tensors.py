@@ -1,7 +1,8 @@
 """A torch tensor of uniforms that are not known yet.
 
-`LazyTensor` has the dtype, shape and device the program expects (its data are NaN) and beside it a tensor of the same
-shape that numbers the `Uniform`s standing for its elements. What torch operations make of it is in `tensor_operations`.
+`LazyTensor` has the dtype, shape and device the program expects (its data are NaN) and beside it the `Number`s that its
+elements are. Once elements move, a tensor of the same shape holds their *places*: indices into the numbers of the run.
+What torch operations make of it is in `tensor_operations`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,28 @@ from .arithmetic import Number
 from .scripted import Explorer
 from .uniforms import CONSTANT, Derived, Uniform
 
+without_dispatch = torch._C.DisableTorchFunctionSubclass
+
 
 class LazyTensor(Tensor):
-    """`places` [same shape, int64] are indices into the numbers of the run in progress."""
+    """Made by `filled`, `lazy` or `make_lazy`."""
 
-    places: Tensor
+    _numbers: list[Number] | None  # in row-major order, until places are asked for
+    _places: Tensor | None
+
+    @property
+    def places(self) -> Tensor:
+        """[same shape] int64, indices into the numbers of the run in progress; writing into it changes the tensor."""
+        if self._places is None:
+            assert self._numbers is not None
+            with without_dispatch():
+                self._places, self._numbers = placed(self._numbers, self), None
+        return self._places
+
+    @property
+    def numbers(self) -> list[Number]:
+        """The elements, in row-major order."""
+        return numbers_at(self.places) if self._numbers is None else self._numbers
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -38,6 +56,10 @@ class LazyTensor(Tensor):
         return "<tensor of uniforms>"
 
 
+def is_lazy(value: Any) -> bool:
+    return isinstance(value, (LazyTensor, Number))
+
+
 def explorer() -> Explorer:
     """The run in progress, which is one that explores."""
     script = scripted.active
@@ -46,25 +68,32 @@ def explorer() -> Explorer:
     return script
 
 
-def lazy(outer: Tensor, places: Tensor) -> LazyTensor:
-    """The tensor whose elements stand at `places`, with the metadata of `outer`."""
-    tensor = outer.as_subclass(LazyTensor)
-    tensor.places = places
-    return tensor
-
-
 def placed(numbers: list[Number], like: Tensor) -> Tensor:
-    """Enter new numbers; their places in the shape and on the device of `like`."""
+    """Enter numbers; their places in the shape and on the device of `like`."""
     known = explorer().numbers
     first = len(known)
     known += numbers
-    places = torch.arange(first, first + len(numbers), device=like.device)
-    return places if like.dim() == 1 else places.reshape(like.shape)
+    return torch.arange(first, first + len(numbers), device=like.device).reshape(like.shape)
+
+
+def numbers_at(places: Tensor) -> list[Number]:
+    """The numbers at these places, in row-major order."""
+    known = explorer().numbers
+    return [known[place] for place in places.flatten().tolist()]
+
+
+def lazy(outer: Tensor, places: Tensor) -> LazyTensor:
+    """The tensor whose elements stand at `places`, with the metadata of `outer`."""
+    tensor = outer.as_subclass(LazyTensor)
+    tensor._numbers, tensor._places = None, places
+    return tensor
 
 
 def filled(outer: Tensor, numbers: list[Number]) -> LazyTensor:
-    """Numbers, in row-major order, as the elements of `outer`, a tensor of the program's own that is overwritten."""
-    return lazy(outer.fill_(math.nan), placed(numbers, outer))
+    """Numbers, in row-major order, as the elements of `outer`, a new tensor that is overwritten."""
+    tensor = outer.fill_(math.nan).as_subclass(LazyTensor)
+    tensor._numbers, tensor._places = numbers, None
+    return tensor
 
 
 def lifted(number: Number) -> LazyTensor:
@@ -75,8 +104,7 @@ def lifted(number: Number) -> LazyTensor:
 def constant_places(tensor: Tensor) -> Tensor:
     """Places of numbers that are known."""
     fixed = Uniform(explorer(), scripted.DISCRETE, CONSTANT)
-    numbers: list[Number] = [Derived(fixed, lambda k, v=value: v) for value in tensor.flatten().tolist()]  # type: ignore[misc]
-    return placed(numbers, tensor)
+    return placed([Derived(fixed, lambda k, v=value: v) for value in tensor.flatten().tolist()], tensor)  # type: ignore[misc]
 
 
 def make_lazy(tensor: Tensor) -> LazyTensor:
@@ -87,11 +115,6 @@ def make_lazy(tensor: Tensor) -> LazyTensor:
         explorer().refuse("writes uniforms into a view of a tensor")
     places = constant_places(tensor)
     tensor.__class__ = LazyTensor
-    tensor.places = places  # type: ignore[attr-defined]
-    return tensor  # type: ignore[return-value]
-
-
-def numbers_at(places: Tensor) -> list[Number]:
-    """The numbers at these places, in row-major order."""
-    known = explorer().numbers
-    return [known[place] for place in places.flatten().tolist()]
+    assert isinstance(tensor, LazyTensor)
+    tensor._numbers, tensor._places = None, places
+    return tensor

@@ -42,10 +42,10 @@ CONSTANT = Grid("constant", 0)
 class Uniform(Number):
     """A uniform on an evenly spaced grid, held by the program as a float or, with `kind`, as a numpy float64."""
 
-    __slots__ = ("script", "index", "grid", "kind", "scale", "lo", "hi")
+    __slots__ = ("script", "drawn", "index", "grid", "kind", "scale", "lo", "hi")
 
     def __init__(self, script: Explorer, index: int, grid: Grid, kind: type = float) -> None:
-        self.script, self.index, self.grid, self.kind = script, index, grid, kind
+        self.script, self.drawn, self.index, self.grid, self.kind = script, script.drawn, index, grid, kind
         self.scale = 2.0**grid.bits
         self.lo, self.hi = 0, (1 << grid.bits) - 1
 
@@ -92,7 +92,7 @@ class Uniform(Number):
 
     def split(self, cut: int) -> bool:
         """Is k >= cut? Both are possible."""
-        if self.script.branch(self.index, cut):
+        if self.script.split(self, cut):
             self.lo = cut
             return True
         self.hi = cut - 1

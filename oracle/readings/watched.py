@@ -1,7 +1,6 @@
 """Generators that are not scripted must stay untouched: their states are set, and compared after the runs.
 
-The global generators of Python, numpy and torch get a state of ours and their own back at the end. numpy generators that
-the program holds are left as they are, and only compared.
+These are the global generators of Python, numpy and torch, and those that the program holds. All get their own state back.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -26,94 +25,100 @@ _NUMPY = np.random.mtrand._rand
 
 @dataclass(frozen=True)
 class Source:
-    """One global generator: how to read its state, set it, and make two states for it; `plain` states can be compared."""
+    """One generator: how to read its state and set it, and the two states that it is to have."""
 
     name: str
     get: Callable[[], Any]
     set: Callable[[Any], object]
     states: tuple[Any, Any]
-    plain: Callable[[Any], Any]
 
 
 @cache
 def _python() -> Source:
     states = random.Random(1).getstate(), random.Random(2).getstate()
-    return Source("Python", partial(_getstate, _PYTHON), partial(_setstate, _PYTHON), states, tuple)
+    return Source("the global generator of Python", partial(_getstate, _PYTHON), partial(_setstate, _PYTHON), states)
 
 
 @cache
 def _numpy() -> Source:
     states = np.random.RandomState(1).get_state(), np.random.RandomState(2).get_state()
-    return Source("numpy", _NUMPY.get_state, _NUMPY.set_state, states, _plain_numpy)
-
-
-def _plain_numpy(state: Any) -> Any:
-    if isinstance(state, dict):
-        return {key: _plain_numpy(value) for key, value in state.items()}
-    if isinstance(state, tuple):
-        return tuple(map(_plain_numpy, state))
-    return state.tobytes() if isinstance(state, np.ndarray) else state
+    return Source("the global generator of numpy", _NUMPY.get_state, _NUMPY.set_state, states)
 
 
 @cache
-def _torch(device: int | None) -> Source:
+def _torch_states(device: str) -> tuple[Any, Any]:
     import torch
 
-    name = "cpu" if device is None else f"cuda:{device}"
-    generator = torch.default_generator if device is None else torch.cuda.default_generators[device]
-    one, two = (torch.Generator(name).manual_seed(seed).get_state() for seed in (1, 2))
-    return Source(f"torch {name}", generator.get_state, generator.set_state, (one, two), lambda s: s.numpy().tobytes())
+    one, two = (torch.Generator(device).manual_seed(seed).get_state() for seed in (1, 2))
+    return one, two
 
 
-def _sources() -> list[Source]:
-    sources = [_python(), _numpy()]
+def _torch(name: str, generator: Any) -> Source:
+    kind: Any = sys.modules["torch"].Generator  # ours refuses to be set
+    get, set_ = partial(kind.get_state, generator), partial(kind.set_state, generator)
+    return Source(name, get, set_, _torch_states(str(generator.device)))
+
+
+def _held(generator: Any) -> Source:
+    name = f"a {type(generator).__name__} that the program holds"
+    if isinstance(generator, np.random.RandomState):
+        return Source(name, generator.get_state, generator.set_state, 2 * (generator.get_state(),))
+    if isinstance(generator, np.random.Generator):
+        bits = generator.bit_generator
+        return Source(name, lambda: bits.state, partial(setattr, bits, "state"), 2 * (bits.state,))
+    return _torch(name, generator)
+
+
+def _sources(program: object) -> list[Source]:
+    sources, known = [_python(), _numpy()], [_NUMPY]
     torch = sys.modules.get("torch")
     if torch is not None:
-        sources.append(_torch(None))
-        if torch.cuda.is_initialized():
-            sources += [_torch(device) for device in range(torch.cuda.device_count())]
-    return sources
+        defaults = [torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ())]
+        sources += [_torch(f"the global generator of torch {generator.device}", generator) for generator in defaults]
+        known += defaults
+    return sources + [_held(each) for each in held_generators(program) if not any(each is other for other in known)]
 
 
-def _held_state(generator: Any) -> Any:
-    state = generator.get_state() if isinstance(generator, np.random.RandomState) else generator.bit_generator.state
-    return _plain_numpy(state)
+def _plain(state: Any) -> Any:
+    """A state as something that compares."""
+    if isinstance(state, dict):
+        return {key: _plain(value) for key, value in state.items()}
+    if isinstance(state, np.ndarray):
+        return state.tobytes()
+    if isinstance(state, tuple) and len(state) < 10:
+        return tuple(map(_plain, state))
+    return state.numpy().tobytes() if hasattr(state, "numpy") else state
 
 
 class Watch:
-    """The sources, and the states that they should be in."""
+    """The sources, and what the program did when it was first called: raised or not."""
 
-    def __init__(self, program: object) -> None:
-        self.sources = _sources()
-        held = [generator for generator in held_generators(program) if generator is not _NUMPY]
-        self.held = [(generator, _held_state(generator)) for generator in held]
+    def __init__(self, sources: list[Source], raised: bool) -> None:
+        self.sources, self.raised = sources, raised
+        self.expected = [[_plain(source.states[which]) for source in sources] for which in (0, 1)]
 
     @contextmanager
     def under(self, which: int) -> Iterator[None]:
-        """Run under the first or the second state; Refused if a generator was drawn from or set."""
+        """Run under the first or the second state; Refused if a generator was drawn from or seeded."""
         for source in self.sources:
             source.set(source.states[which])
         yield
-        for source in self.sources:
-            if source.plain(source.get()) != source.plain(source.states[which]):
-                raise Refused(f"randomness that is not controlled: the global generator of {source.name} was used")
-        for generator, state in self.held:
-            if _held_state(generator) != state:
-                kind = type(generator).__name__
-                raise Refused(f"randomness that is not controlled: a {kind} that the program holds was used")
+        for source, expected in zip(self.sources, self.expected[which], strict=True):
+            if _plain(source.get()) != expected:
+                raise Refused(f"randomness that is not controlled: {source.name} was used or seeded")
 
 
 @contextmanager
 def watched(program: Callable[[], object]) -> Iterator[Watch]:
-    """Calls the program once as it is, so that what it imports and sets up at its first call has been done.
-
-    Puts the global generators back as they were.
-    """
-    states = [(source, source.get()) for source in _sources()]
+    """Calls the program once as it is, so that what it imports and sets up at its first call has been done."""
+    states = [(source, source.get()) for source in _sources(program)]
+    raised = False
     try:
-        with suppress(Exception):
+        try:
             program()
-        yield Watch(program)
+        except Exception:
+            raised = True
+        yield Watch(_sources(program), raised)
     finally:
         for source, state in states:
             source.set(state)

@@ -20,10 +20,10 @@ Hypothesis pP : forall s, pmf vs (p s).
 Hypothesis qP : forall s, pmf vs (qd s).
 
 (* expected accepted length of block verification: sum over i of E[pi_i] *)
-Fixpoint L (k : nat) (pi : R) (s : seq V) : R :=
+Fixpoint block_depth_value (k : nat) (pi : R) (s : seq V) : R :=
   if k is k'.+1 then
     \sum_(x <- vs) qd s x * (acc pi (p s) (qd s) x +
-                             L k' (acc pi (p s) (qd s) x) (rcons s x))
+                             block_depth_value k' (acc pi (p s) (qd s) x) (rcons s x))
   else 0.
 
 Let sumc (r : V -> R) (c : R) : pmf vs r -> \sum_(x <- vs) r x * c = c.
@@ -31,14 +31,14 @@ Proof. by move=> rP; rewrite -big_distrl /= (proj2 rP) mul1r. Qed.
 
 Lemma block_E k pi s (c d : R) : 0 <= pi <= 1 ->
   E (block (F := F) vs p qd k pi s) (fun o => if o is Some b then (size b)%:R + c else d)
-  = L k pi s + (pi * (1 + c) + (1 - pi) * d).
+  = block_depth_value k pi s + (pi * (1 + c) + (1 - pi) * d).
 Proof.
 elim: k pi s c d => [|k IH] pi s c d pi01 /=.
   rewrite E_bind E_flip E_ret E_bind E_draw add0r; congr (_ * _ + _).
   by rewrite -[RHS](sumc _ (pP s)); apply: eq_bigr => x _; rewrite E_ret.
 rewrite E_bind E_draw.
 set D := respi pi (p s) (qd s) * (1 + c) + (1 - respi pi (p s) (qd s)) * d.
-transitivity (\sum_(x <- vs) qd s x * (L k (acc pi (p s) (qd s) x) (rcons s x) +
+transitivity (\sum_(x <- vs) qd s x * (block_depth_value k (acc pi (p s) (qd s) x) (rcons s x) +
    (acc pi (p s) (qd s) x * (1 + (1 + c)) + (1 - acc pi (p s) (qd s) x) * D))).
   apply: eq_bigr => x _; congr (_ * _); rewrite -IH; last exact: (acc01 pi01 (pP s) (qP s)).
   rewrite E_bind; apply: E_ext => -[b|]; first by rewrite E_ret /= -addn1 natrD addrA.
@@ -54,7 +54,7 @@ Qed.
 
 Theorem block_depth k s :
   E (block (F := F) vs p qd k 1 s) (fun o => if o is Some b then (size b)%:R - 1 else 0)
-  = L k 1 s.
+  = block_depth_value k 1 s.
 Proof. by rewrite block_E ?ler01 ?lexx // subrr !mulr0 !addr0. Qed.
 End Depth.
 
@@ -74,9 +74,9 @@ Hypothesis W0 : nng W.
 Hypothesis Wsupp : forall o, o \in [seq w.2 | w <- W] -> (size o.1.1 = k) /\ (o.1.2 <= k)%N.
 (* the draft path is drawn from the draft model *)
 Hypothesis Wdraft : forall g, E W (fun o => g o.1.1) = E (AR (F := F) vs qd k [::]) g.
-(* and what is sent is exact *)
-Definition sent (o : seq V * nat * V) := rcons (take o.1.2 o.1.1) o.2.
-Hypothesis Wexact : exact vs p [::] (bind W (fun o => ret _ (sent o))).
+(* and what is chain_block is exact *)
+Definition chain_block (o : seq V * nat * V) := rcons (take o.1.2 o.1.1) o.2.
+Hypothesis Wexact : exact vs p [::] (bind W (fun o => ret _ (chain_block o))).
 
 Lemma E_le_in g h : (forall o, o \in [seq w.2 | w <- W] -> g o <= h o) -> E W g <= E W h.
 Proof.
@@ -84,51 +84,51 @@ move=> gh; rewrite /E !big_seq; apply: ler_sum => w wW.
 by rewrite ler_wpmul2l ?(allP W0) // gh ?map_f.
 Qed.
 
-Definition aind (u : seq V) (o : seq V * nat * V) : R := (size u <= o.1.2)%N%:R * hit u o.1.1.
-Definition a (u : seq V) : R := E W (aind u).
+Definition survives_in (u : seq V) (o : seq V * nat * V) : R := (size u <= o.1.2)%N%:R * hit u o.1.1.
+Definition survives (u : seq V) : R := E W (survives_in u).
 
-Lemma a_le_draft u : (size u <= k)%N -> a u <= reach qd [::] u.
+Lemma a_le_draft u : (size u <= k)%N -> survives u <= reach qd [::] u.
 Proof.
 move=> uk; rewrite -(AR_hit vs_uniq vs_all qP _ uk) -Wdraft; apply: E_le => // o.
-by rewrite /aind; case: (_ <= _)%N; rewrite ?mul1r ?mul0r //; case/andP: (hit01 R u o.1.1).
+by rewrite /survives_in; case: (_ <= _)%N; rewrite ?mul1r ?mul0r //; case/andP: (hit01 R u o.1.1).
 Qed.
 
-Lemma E_fin u : E W (fun o => fin vs p (size u) [::] (hit u) (sent o)) = reach p [::] u.
+Lemma E_fin u : E W (fun o => fin vs p (size u) [::] (hit u) (chain_block o)) = reach p [::] u.
 Proof.
 rewrite -(AR_hit vs_uniq vs_all pP [::] (leqnn (size u))) -Wexact E_bind.
 by apply: E_ext => o; rewrite E_ret.
 Qed.
 
-Lemma a_step u v : (size u < k)%N -> a (rcons u v) <= a u * p u v.
+Lemma a_step u v : (size u < k)%N -> survives (rcons u v) <= survives u * p u v.
 Proof.
 move=> uk.
-suff : a (rcons u v) + p u v * (reach p [::] u - a u) <= reach p [::] (rcons u v).
+suff : survives (rcons u v) + p u v * (reach p [::] u - survives u) <= reach p [::] (rcons u v).
   rewrite reach_rcons cat0s => h; rewrite -subr_ge0.
-  suff -> : a u * p u v - a (rcons u v) =
-    reach p [::] u * p u v - (a (rcons u v) + p u v * (reach p [::] u - a u)) by rewrite subr_ge0.
+  suff -> : survives u * p u v - survives (rcons u v) =
+    reach p [::] u * p u v - (survives (rcons u v) + p u v * (reach p [::] u - survives u)) by rewrite subr_ge0.
   ring.
-rewrite -!E_fin /a.
-have -> : E W (aind (rcons u v)) + p u v *
-   (E W (fun o => fin vs p (size u) [::] (hit u) (sent o)) - E W (aind u))
-  = E W (fun o => aind (rcons u v) o + p u v *
-      (fin vs p (size u) [::] (hit u) (sent o) + (-1) * aind u o)).
+rewrite -!E_fin /survives.
+have -> : E W (survives_in (rcons u v)) + p u v *
+   (E W (fun o => fin vs p (size u) [::] (hit u) (chain_block o)) - E W (survives_in u))
+  = E W (fun o => survives_in (rcons u v) o + p u v *
+      (fin vs p (size u) [::] (hit u) (chain_block o) + (-1) * survives_in u o)).
   by rewrite E_add E_scale E_add E_scale mulN1r.
 apply: E_le_in => -[[x tau] y] /Wsupp /= [xk tk].
 have st : size (take tau x) = tau by rewrite size_takel // xk.
-have sb : size (sent (x, tau, y)) = tau.+1 by rewrite /sent size_rcons st.
-have hx t : (size t <= tau)%N -> hit t (sent (x, tau, y)) = hit t x.
-  move=> tt; rewrite /Prefixes.hit /sent /= !prefixE -cats1 takel_cat ?st //.
+have sb : size (chain_block (x, tau, y)) = tau.+1 by rewrite /chain_block size_rcons st.
+have hx t : (size t <= tau)%N -> hit t (chain_block (x, tau, y)) = hit t x.
+  move=> tt; rewrite /Prefixes.hit /chain_block /= !prefixE -cats1 takel_cat ?st //.
   by rewrite take_take.
-rewrite /aind /= size_rcons; case: (leqP (size u) tau) => ut.
+rewrite /survives_in /= size_rcons; case: (leqP (size u) tau) => ut.
   rewrite mul1r fin_long ?sb ?(leq_trans ut) // hx // mulN1r subrr mulr0 addr0.
   rewrite -[(size u).+1](size_rcons u v) fin_long ?sb ?size_rcons ?ltnS //.
   case: (leqP (size u).+1 tau) => ut'; last first.
-    by rewrite mul0r; case/andP: (hit01 R (rcons u v) (sent (x, tau, y))).
+    by rewrite mul0r; case/andP: (hit01 R (rcons u v) (chain_block (x, tau, y))).
   by rewrite mul1r hx // size_rcons.
 have -> : (size u < tau)%N = false by apply/negbTE; rewrite -leqNgt ltnW.
 rewrite !mulr0n !mul0r mulr0 addr0 add0r.
 rewrite fin_short ?sb // -[(size u).+1](size_rcons u v) fin_short ?sb ?size_rcons ?(leq_trans ut) //.
-set b := sent _ in sb *.
+set b := chain_block _ in sb *.
 have tr : take tau.+1 (rcons u v) = take tau.+1 u by rewrite -cats1 takel_cat.
 rewrite !prefixE sb drop_rcons // tr; case: eqP => [bu|_]; last by rewrite !mul0r mulr0.
 rewrite !mul1r reach_rcons; have -> : b ++ drop tau.+1 u = u by rewrite -bu cat_take_drop.
@@ -137,7 +137,7 @@ Qed.
 
 Lemma split_tau u o : (size u < k)%N -> o \in [seq w.2 | w <- W] ->
   hit u o.1.1 * (o.1.2 - size u)%N%:R =
-  \sum_(v <- vs) (aind (rcons u v) o + hit (rcons u v) o.1.1 * (o.1.2 - size (rcons u v))%N%:R).
+  \sum_(v <- vs) (survives_in (rcons u v) o + hit (rcons u v) o.1.1 * (o.1.2 - size (rcons u v))%N%:R).
 Proof.
 move=> uk /Wsupp; case: o => [[x tau] y] /= [xk tk].
 have hr v : hit (rcons u v) x = hit u x * (nth v x (size u) == v)%:R.
@@ -153,21 +153,21 @@ have -> : (tau - size u)%N%:R = (size u < tau)%N%:R + (tau - (size u).+1)%N%:R :
   have [t0 t1] : (tau - size u = 0 /\ tau - (size u).+1 = 0)%N.
     by split; apply/eqP; rewrite subn_eq0 ?(leq_trans ut).
   by rewrite t0 t1.
-apply: eq_bigr => v _; rewrite /aind /= size_rcons hr v0x; ring.
+apply: eq_bigr => v _; rewrite /survives_in /= size_rcons hr v0x; ring.
 Qed.
 
-Lemma depth_le j u pi : (size u + j)%N = k -> 0 <= pi <= 1 -> a u <= reach qd [::] u * pi ->
-  E W (fun o => hit u o.1.1 * (o.1.2 - size u)%N%:R) <= reach qd [::] u * L vs p qd j pi u.
+Lemma depth_le j u pi : (size u + j)%N = k -> 0 <= pi <= 1 -> survives u <= reach qd [::] u * pi ->
+  E W (fun o => hit u o.1.1 * (o.1.2 - size u)%N%:R) <= reach qd [::] u * block_depth_value vs p qd j pi u.
 Proof.
 elim: j u pi => [|j IH] u pi uj pi01 au /=.
   rewrite mulr0 -(E_0 W); apply: E_le_in => o /Wsupp [_ tk].
   by move: tk; rewrite -uj addn0 -subn_eq0 => /eqP->; rewrite mulr0.
 have uk : (size u < k)%N by rewrite -uj addnS ltnS leq_addr.
-apply: (@le_trans _ _ (E W (fun o => \sum_(v <- vs) (aind (rcons u v) o + hit (rcons u v) o.1.1 * (o.1.2 - size (rcons u v))%N%:R)))).
+apply: (@le_trans _ _ (E W (fun o => \sum_(v <- vs) (survives_in (rcons u v) o + hit (rcons u v) o.1.1 * (o.1.2 - size (rcons u v))%N%:R)))).
   by apply: E_le_in => o oW; rewrite (split_tau uk oW).
 rewrite E_sum big_distrr /=; apply: ler_sum => v _; rewrite E_add.
 have a01 := acc01 pi01 (pP u) (qP u) v.
-have au' : a (rcons u v) <= reach qd [::] (rcons u v) * acc pi (p u) (qd u) v.
+have au' : survives (rcons u v) <= reach qd [::] (rcons u v) * acc pi (p u) (qd u) v.
   rewrite reach_rcons cat0s -mulrA (q_acc pi01 (pP u) (qP u)).
   rewrite minr_pmulr ?(reach_ge0 _ _ qP) // le_minr; apply/andP; split.
     apply: le_trans (a_step v uk) _; rewrite mulrA.

@@ -70,6 +70,23 @@ rewrite (E_length T_uniq T_root T_closed optimum_exact) (eq_big_seq P) => [|u]; 
 by rewrite sum_nodes.
 Qed.
 
+(* ---- the bijection: a verifier is the one built from its own f *)
+Theorem verifier_bijection B : path_verifier B -> forall g, E B g = E (verifier_of vs p T (extends B)) g.
+Proof.
+move=> BP; have [f1 fle out stop] := verifier_is_f vs_uniq vs_all pP T_closed BP.
+apply: same_law; elim/last_ind => [|v a _].
+  transitivity (0 : R); [|apply/esym]; rewrite /ends.
+    rewrite -(E_0 B); apply: E_ext_in => b; case: BP => _ Bon _ /Bon[v _ [a ->]].
+    by rewrite /same; case: v.
+  rewrite E_verifier_of big1 // => v _; rewrite big1 // => a _.
+  by rewrite /same; case: v => [|x v]; rewrite /= mulr0n mulr0.
+rewrite stop verifier_of_ends //; case: ifPn => vT.
+  congr (_ - _); rewrite /on; case: ifPn => // vaT.
+  by rewrite out // child_nodes.
+rewrite !out ?mul0r ?subrr // child_nodes; apply/negP => /(parent_in T_closed).
+by rewrite (negPf vT).
+Qed.
+
 (* ---- uniqueness *)
 Theorem optimum_unique B : path_verifier B -> E B (fun b => (size b)%:R) = 1 + coverage ->
   forall g, E B g = E optimum g.

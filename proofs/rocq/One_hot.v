@@ -51,7 +51,7 @@ move=> TT; elim: n s => //= n IH s; rewrite /bind; congr flatten; apply: eq_map 
 by rewrite TT IH.
 Qed.
 
-Theorem predraw_follow_on_attains t : attains vs p (nodes_of t) (predraw_follow_on vs p t).
+Theorem predraw_follow_on_attains t : attains vs p (nodes_of t) (predraw_follow_on vs p (paths t)).
 Proof.
 move=> g; rewrite /predraw_follow_on (follow_ext _ _ (fun u => esym (mem_undup (paths t) u))).
 apply: predraw_follow_attains => //; try by [exact: tree_uniq|exact: tree_root].
@@ -59,15 +59,34 @@ apply: predraw_follow_attains => //; try by [exact: tree_uniq|exact: tree_root].
 by move=> u; rewrite mem_undup => /height_le.
 Qed.
 
-Theorem tree_exit_on_attains t : attains vs p (nodes_of t) (tree_exit_on vs p t).
+Theorem tree_exit_on_attains t : attains vs p (nodes_of t) (tree_exit_on vs p (paths t)).
 Proof. exact: (tree_exit_attains pP (nodes_of t)). Qed.
 
 (* hence both are lossless on a random tree drawn independently of their own draws *)
+Lemma drawn_paths (d : dtree F V) g : E (drawn vs d) g = E (populate vs d) (fun t => g (paths t)).
+Proof.
+elim: d g => [|q c IHc n IHn] g; first by rewrite /= !E_ret.
+rewrite [drawn _ _]/= E_bind E_draw populateE; apply: eq_bigr => x _; congr (_ * _).
+rewrite E_bind IHc; apply: E_ext => tc; rewrite E_bind IHn; apply: E_ext => tn; exact: E_ret.
+Qed.
+
 Lemma attains_random (D : dist F ptree) (B : ptree -> dist F (seq V)) :
   E D (fun=> 1) = 1 -> (forall t, attains vs p (nodes_of t) (B t)) -> exact vs p [::] (bind D B).
 Proof.
 move=> D1 BP m g; rewrite E_bind -[RHS]mulr1 -D1 -E_scale; apply: E_ext => t; rewrite mulr1.
 by apply: (attains_exact vs_uniq vs_all pP (tree_uniq t) (tree_root t) (@tree_closed t)).
+Qed.
+
+Theorem predraw_follow_random (d : dtree F V) : okd vs d -> exact vs p [::] (bind (drawn vs d) (predraw_follow_on vs p)).
+Proof.
+move=> ok m g; rewrite E_bind drawn_paths -(E_bind (populate vs d) (fun t => predraw_follow_on vs p (paths t))).
+by apply: attains_random; [exact: populate_mass | exact: predraw_follow_on_attains].
+Qed.
+
+Theorem tree_exit_random (d : dtree F V) : okd vs d -> exact vs p [::] (bind (drawn vs d) (tree_exit_on vs p)).
+Proof.
+move=> ok m g; rewrite E_bind drawn_paths -(E_bind (populate vs d) (fun t => tree_exit_on vs p (paths t))).
+by apply: attains_random; [exact: populate_mass | exact: tree_exit_on_attains].
 Qed.
 
 (* ---- distinct siblings, every declared law the point mass on its own token *)

@@ -63,4 +63,10 @@ Fixpoint grow (b : build) (t : ptree) : dist F ptree :=
 (* the strings of a populated tree, without the root: same-token siblings are one string *)
 Fixpoint paths (t : ptree) : seq (seq V) :=
   if t is PSlot x _ c n then [:: x] :: [seq x :: u | u <- paths c] ++ paths n else [::].
+(* the strings of a tree drawn up front *)
+Fixpoint drawn (d : dtree) : dist F (seq (seq V)) :=
+  if d is Draft q c n then
+    bind (draw vs q) (fun x => bind (drawn (c x)) (fun lc =>
+    bind (drawn (n x)) (fun ln => ret F ([:: x] :: [seq x :: u | u <- lc] ++ ln))))
+  else ret F [::].
 End Trees.

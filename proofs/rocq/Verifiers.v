@@ -111,12 +111,12 @@ Definition tree_exit (nodes : seq (seq V)) : dist F (seq V) :=
 End Fixed.
 End Verifiers.
 
-(* On a populated tree: same-token siblings are merged, since a tree is read as a set of strings. *)
+(* On a populated tree these rules see its strings only: same-token siblings are merged. *)
 Section OnTree.
 Variables (F : ops) (V : eqType) (vs : seq V) (p : seq V -> V -> F).
 Definition height (l : seq (seq V)) : nat := foldr maxn 0 (map size l).
-Definition predraw_follow_on (t : ptree F V) : dist F (seq V) :=
-  let l := paths t in predraw_follow vs p (fun u => u \in l) (height l) [::].
-Definition tree_exit_on (t : ptree F V) : dist F (seq V) :=
-  let l := undup (paths t) in tree_exit vs p (fun u => u \in l) ([::] :: l).
+Definition predraw_follow_on (l : seq (seq V)) : dist F (seq V) :=
+  predraw_follow vs p (fun u => u \in l) (height l) [::].
+Definition tree_exit_on (l : seq (seq V)) : dist F (seq V) :=
+  let l := undup l in tree_exit vs p (fun u => u \in l) ([::] :: l).
 End OnTree.

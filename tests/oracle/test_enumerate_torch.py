@@ -97,7 +97,7 @@ def test_the_grid_of_each_dtype(dtype: torch.dtype, zero: Fraction, below_half: 
     assert abs(float((real < 0.5).double().mean()) - float(below_half)) < 6e-3
 
 
-GENERATOR = scripted_generator("torch")
+GENERATOR, HELD = scripted_generator("torch"), torch.Generator().manual_seed(5)
 FORMS: list[Callable[[], torch.Tensor]] = [
     lambda: torch.rand(2),
     lambda: torch.rand((2,)),
@@ -105,13 +105,14 @@ FORMS: list[Callable[[], torch.Tensor]] = [
     lambda: torch.rand(2, 1, dtype=torch.float64).squeeze(1),
     lambda: torch.rand([1, 2], device="cpu", generator=GENERATOR)[0],
     lambda: torch.rand(2, generator=torch.default_generator),
+    lambda: torch.rand(2, generator=HELD),
     lambda: torch.rand(2, requires_grad=True),
     lambda: torch.rand_like(P[:2]),
     lambda: torch.rand_like(P[:2], dtype=torch.float64),
     lambda: torch.empty(2).uniform_(),
     lambda: torch.empty(2).uniform_(0, 1, generator=GENERATOR),
     lambda: torch.zeros(2).copy_(torch.rand(2)),
-    lambda: torch.distributions.Uniform(torch.zeros(2), torch.ones(2)).sample(),
+    lambda: torch.distributions.Uniform(torch.zeros(2), torch.ones(2)).sample(),  # type: ignore[no-untyped-call]
 ]
 
 
@@ -197,6 +198,22 @@ def forked() -> bool:
         return bool(torch.rand(()) < 0.5)
 
 
+def reseeding() -> bool:
+    """Looks random to a script, but every call draws the same."""
+    HELD.manual_seed(5)
+    return bool(torch.rand((), generator=HELD) < 0.5)
+
+
+def captured_and_held() -> bool:
+    return bool(captured_rand((), generator=HELD) < 1e-6)
+
+
+def only_unscripted() -> bool:
+    if torch.rand is not captured_rand:
+        raise TypeError("an unknown function")
+    return bool(torch.rand(()) < 0.5)
+
+
 def race() -> int:
     return int((P / torch.empty_like(P).exponential_()).argmax())
 
@@ -229,6 +246,10 @@ def unseen_view() -> bool:
         (lambda: seeded(0), "seeds its own randomness"),
         (lambda: bool(torch.rand((), generator=torch.Generator()) < 0.5), "without a seed"),
         (lambda: GENERATOR.clone_state(), "sets the state"),
+        (reseeding, "a Generator that the program holds was used or seeded"),
+        (lambda: bool(captured_rand((), generator=GENERATOR) < 1e-6), "that the program holds was used or seeded"),
+        (captured_and_held, "a Generator that the program holds was used or seeded"),
+        (only_unscripted, "only fails when its random calls are scripted: TypeError"),
         (rewinding, "sets the state"),
         (forked, "sets the state"),
         (lambda: int(torch.randint(10**6, ())), "too many branches"),

@@ -1,14 +1,16 @@
 """Rows that share randomness: one group is one observation."""
 
+from collections.abc import Sequence
+from copy import deepcopy
 from itertools import product
-from math import exp, inf, log
+from math import exp, log
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from draftproof.oracle.eprocess import log_e_value, rejects, stream_log_e_value
-from draftproof.oracle.grouped import GroupedProcess, events
+from draftproof.oracle.grouped import GroupedProcess
 
 TARGET, DRAFT = np.array([0.7, 0.3]), np.array([0.5, 0.5])
 AFTER: dict[tuple[int, ...], list[float]] = {(): TARGET.tolist(), (0,): [0.5, 0.5], (1,): [0.1, 0.9]}
@@ -23,8 +25,9 @@ def given(draft: int) -> dict[tuple[int, ...], float]:
     return {block: mass for block, mass in law.items() if mass > 0}
 
 
-def test_events() -> None:
-    assert events((3, 1, 4)) == [((), 3), ((3,), 1), ((3, 1), 4)]
+def add(process: GroupedProcess, rows: Sequence[tuple[int, ...]]) -> None:
+    """One group of rows."""
+    process.update(rows, [list(range(len(rows)))])
 
 
 def test_mean_is_one_exactly_when_two_rows_share_a_draft() -> None:
@@ -33,7 +36,7 @@ def test_mean_is_one_exactly_when_two_rows_share_a_draft() -> None:
     for (chance, first), (chance2, second) in product(groups, repeat=2):
         process = GroupedProcess(AFTER.__getitem__)
         for rows in (first, second):
-            process.update([events(block) for block in rows])
+            add(process, rows)
         total += chance * chance2 * exp(process.log_e)
     assert total == pytest.approx(1, abs=1e-12)
 
@@ -57,7 +60,7 @@ def test_grouped_does_not_alarm_where_the_plain_process_does() -> None:
         for _ in range(60):
             law = laws[rng.choice(2, p=DRAFT)]
             rows = [list(law)[i] for i in rng.choice(len(law), size=64, p=list(law.values()))]
-            process.update([events(block) for block in rows])
+            add(process, rows)
             for block in rows:
                 pooled[block] = pooled.get(block, 0) + 1
             highest = max(highest, process.log_e)
@@ -73,7 +76,7 @@ def test_grouped_finds_a_fault(shared: bool) -> None:
     process = GroupedProcess(lambda s: TARGET.tolist())
     for _ in range(600):
         tokens = rng.choice(2, size=1 if shared else 16, p=DRAFT) * np.ones(16, int)
-        process.update([[((), int(token))] for token in tokens])
+        add(process, [(int(token),) for token in tokens])
         if rejects(process.log_e, 1e-6):
             return
     pytest.fail(f"not found in 600 groups: {process.log_e}")
@@ -86,27 +89,42 @@ def test_one_row_a_group_is_the_plain_process() -> None:
     for _ in range(100):
         first, second = rng.choice(2), rng.choice(2)
         block = (int(first), int(second))[: rng.integers(1, 3)]
-        process.update([events(block)])
+        add(process, [block])
         seen[block] = seen.get(block, 0) + 1
     assert process.log_e == pytest.approx(stream_log_e_value(seen, AFTER.__getitem__), abs=1e-5)
 
 
-def test_an_impossible_token_in_one_row_is_a_failure() -> None:
+def test_an_impossible_token_bets_nothing() -> None:
     rows: dict[tuple[int, ...], list[float]] = {(): [1.0, 0.0], (0,): [0.5, 0.5]}
-    process = GroupedProcess(rows.__getitem__)
-    process.update([])
+    process, other = GroupedProcess(rows.__getitem__), GroupedProcess(rows.__getitem__)
+    process.update([], np.zeros((0, 2)))
     assert process.log_e == 0
-    process.update([events((0, 1)), events((1, 0))])
-    process.update([events((1,))])
-    process.update([events((0,))])
-    assert process.log_e == inf
+    add(process, [(1,), (1, 0)])
+    assert process.log_e == 0
+    add(process, [(0, 1), (1, 0)])
+    add(other, [(0, 1), (0, 1)])
+    assert process.log_e == pytest.approx(0) and other.log_e == pytest.approx(0)
+
+
+def test_groups_added_at_once_bet_on_earlier_ones_only() -> None:
+    """The mean growth by two groups of two rows is one, exactly."""
+    groups = [(DRAFT[x] * a[1] * b[1], (a[0], b[0])) for x in range(2) for a, b in product(given(x).items(), repeat=2)]
+    start = GroupedProcess(AFTER.__getitem__)
+    for _ in range(8):
+        add(start, [(0,), (1, 1)])
+    growth = 0.0
+    for (chance, first), (chance2, second) in product(groups, repeat=2):
+        process = deepcopy(start)
+        process.update([*first, *second], [[0, 1], [2, 3]])
+        growth += chance * chance2 * exp(process.log_e - start.log_e)
+    assert growth == pytest.approx(1, abs=1e-12)
 
 
 def test_idle_capital_is_kept() -> None:
     """Two bettors: copies of a row cost at most log 2 more than the row itself."""
     alone, copied = GroupedProcess(AFTER.__getitem__), GroupedProcess(AFTER.__getitem__)
     for i in range(100):
-        row = events((int(i % 10 >= 7),))
-        alone.update([row])
-        copied.update([row] * 64)
+        row = (int(i % 10 >= 7),)
+        add(alone, [row])
+        add(copied, [row] * 64)
     assert copied.log_e >= alone.log_e - log(2) - 1e-6

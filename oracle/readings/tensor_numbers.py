@@ -1,0 +1,141 @@
+"""Comparisons of, and arithmetic with, tensors of uniforms that are not known yet.
+
+Comparisons branch, element by element, and give ordinary bool tensors. Monotone operations are put off: torch itself
+replays them at grid points, on a tensor of the same shape, because its vectorised functions may round otherwise.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .arithmetic import Number, index_in
+from .tensors import LazyTensor, explorer, filled, is_lazy, lazy, lifted, numbers_at
+from .uniforms import Derived
+
+new_tensor = torch.tensor  # as it is before it is patched
+
+
+def compare(op: Any, exchanged: Any, a: Any, b: Any) -> Tensor:
+    """In the dtype that torch would compare in; one branch for each element that is still open.
+
+    `exchanged` is the operator with its sides exchanged.
+    """
+    if not is_lazy(a):
+        op, a, b = exchanged, b, a
+    if is_lazy(b):
+        explorer().refuse("compares two uniforms")
+    if isinstance(a, Number):  # with a tensor
+        shape, device, held, dtype = b.shape, b.device, torch.float64, torch.result_type(0.0, b)
+        numbers = [a] * b.numel()
+    else:
+        shape, device, held, dtype, numbers = a.shape, a.device, a.dtype, torch.result_type(a, b), a.numbers
+    if isinstance(b, Tensor):
+        if b.shape != shape:
+            shape = torch.Size(np.broadcast_shapes(tuple(shape), tuple(b.shape)))
+            numbers, b = numbers_at(a.places.expand(shape)), b.expand(shape)
+        thresholds = b.to(dtype).flatten().tolist()
+    else:
+        thresholds = [nearest(b, dtype)] * len(numbers)
+    if narrower(dtype, held):
+        numbers = [rounded(number, dtype) for number in numbers]
+    truths = [op(number, threshold) for number, threshold in zip(numbers, thresholds, strict=True)]
+    if len(set(truths)) == 1:
+        return torch.full(shape, truths[0], dtype=torch.bool, device=device)
+    return new_tensor(truths, dtype=torch.bool, device=device).reshape(shape)
+
+
+@lru_cache(4096)
+def nearest(value: float, dtype: torch.dtype) -> float:
+    """A known number as an element of this dtype."""
+    return float(new_tensor(value, dtype=dtype).item())
+
+
+def narrower(dtype: torch.dtype, than: torch.dtype) -> bool:
+    return dtype != than and torch.finfo(dtype).eps > torch.finfo(than).eps
+
+
+def rounded(number: Number, dtype: torch.dtype) -> Number:
+    """The number as an element of a narrower dtype."""
+    return number.apply(lambda value: nearest(value, dtype))
+
+
+def values_at(end: str, tensor: LazyTensor) -> Tensor:
+    """The elements at the lower or upper end, "lo" or "hi", of what is known of their uniforms."""
+    values = [number.value(getattr(number.uniform, end)) for number in tensor.numbers]
+    return new_tensor(values, dtype=tensor.dtype, device=tensor.device).reshape(tensor.shape)
+
+
+def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
+    """`function`, elementwise and monotone in its one argument that is lazy."""
+    where_lazy = [i for i, value in enumerate(args) if is_lazy(value)]
+    if len(where_lazy) != 1 or any(map(is_lazy, kwargs.values())):
+        explorer().refuse(f"combines two uniforms: torch {name}")
+    at = where_lazy[0]
+    scalar = isinstance(args[at], Number)
+    source = lifted(args[at]) if scalar else args[at]
+    shape, dtype, device = source.shape, source.dtype, source.device
+
+    def evaluate(values: Tensor) -> Tensor:
+        given = values.item() if scalar else values
+        result: Tensor = function(*args[:at], given, *args[at + 1 :], **kwargs)
+        return result
+
+    ends = values_at("lo", source), values_at("hi", source)
+    low, high = map(evaluate, ends)
+    divides = name in ("rdiv", "rtruediv", "reciprocal") or ("div" in name and at == 1)
+    if not torch.equal(low.isnan(), high.isnan()) or divides and bool((ends[0] * ends[1] < 0).any()):
+        explorer().refuse(f"torch {name} of a uniform is not monotone over its whole range")
+
+    def put_off(number: Number, place: int) -> Number:
+        def value(k: int) -> float:
+            filling = torch.full(shape, number.value(k), dtype=dtype, device=device)
+            return float(evaluate(filling).flatten()[place].item())
+
+        return Derived(number.uniform, value)
+
+    numbers = source.numbers if low.shape == shape else numbers_at(source.places.expand(low.shape))
+    return filled(torch.empty_like(low), [put_off(number, place) for place, number in enumerate(numbers)])
+
+
+def classified(function: Any, tensor: LazyTensor) -> Tensor:
+    """isnan and its like, where the answer is the same over the whole range."""
+    low, high = function(values_at("lo", tensor)), function(values_at("hi", tensor))
+    if not torch.equal(low, high):
+        explorer().refuse(f"torch {function.__name__} of a uniform")
+    answer: Tensor = low
+    return answer
+
+
+def cast(tensor: LazyTensor, dtype: torch.dtype) -> Tensor:
+    """Another dtype; whole numbers and truth values branch."""
+    if dtype == tensor.dtype:
+        return tensor
+    if dtype == torch.bool:
+        return compare(operator.ne, operator.ne, tensor, 0)
+    if not dtype.is_floating_point:
+        whole = [number.pin(int) for number in tensor.numbers]
+        return new_tensor(whole, dtype=dtype, device=tensor.device).reshape(tensor.shape)
+    outer = tensor.as_subclass(Tensor).to(dtype)
+    if narrower(dtype, tensor.dtype):
+        return filled(outer, [rounded(number, dtype) for number in tensor.numbers])
+    return lazy(outer, tensor.places.clone())
+
+
+def search(function: Any, rows: Any, values: Any, **options: Any) -> Tensor:
+    """torch.searchsorted: the same binary search, one comparison after another."""
+    if not is_lazy(values) or options.get("sorter") is not None:
+        explorer().refuse("torch.searchsorted into uniforms, or with a sorter")
+    scalar = isinstance(values, Number)
+    template = torch.searchsorted(rows, 0.5 if scalar else torch.zeros_like(values.as_subclass(Tensor)), **options)
+    right = bool(options.get("right")) or options.get("side") == "right"
+    edges = rows.reshape(-1, rows.shape[-1]).tolist()
+    columns = template.shape[-1] if rows.dim() > 1 else max(template.numel(), 1)
+    numbers = [rounded(values, rows.dtype)] if scalar else values.numbers
+    found = [index_in(edges[place // columns], number, right) for place, number in enumerate(numbers)]
+    return template.new_tensor(found).reshape(template.shape)
