@@ -14,7 +14,7 @@ from draftproof.oracle.faults import FAULTS
 from draftproof.oracle.report import Report, lines, table
 from draftproof.oracle.subjects import load
 
-PLANTED = ("residual-not-updated", "one-uniform-twice", "block-with-token-residual")
+PLANTED = ("residual_not_updated", "uniform_of_test_reused", "block_with_token_residual")
 
 
 def main() -> int:

@@ -50,8 +50,11 @@ def select(marginals: Marginals, nodes: int) -> Selection:
     once per depth, since how many prefixes there are decides the shapes.
     """
     levels = _list_prefixes(marginals, bound_costs(marginals, nodes))
-    place, longest = _lexicographic_places(levels, len(marginals.chain))
     row = torch.cat([level.row for level in levels])
+    if not len(row):
+        nothing = row.new_zeros(len(marginals.chain), 0)
+        return Selection(nothing.double(), nothing, nothing, nothing)
+    place, longest = _lexicographic_places(levels, len(marginals.chain))
     sizes = torch.tensor([len(level.row) for level in levels])
     depth = torch.repeat_interleave(sizes).to(row.device)
     below = sizes.cumsum(0) - sizes  # where each level begins
@@ -107,7 +110,7 @@ def _list_prefixes(marginals: Marginals, bound: CostBound) -> list[_Level]:
 
 def _lexicographic_places(levels: list[_Level], batch: int) -> tuple[Tensor, int]:
     """Each prefix's place among those of its row in lexicographic order of ranks, levels one after the other; and the
-    largest number of prefixes in a row, at least 1.  A prefix stands before its subtree, and that before its younger siblings.
+    largest number of prefixes in a row.  A prefix stands before its subtree, and that before its younger siblings.
     """
     size = torch.ones_like(levels[-1].row)  # of the subtree
     before: list[Tensor] = []  # nodes in the subtrees of all earlier prefixes of the level
@@ -119,4 +122,4 @@ def _lexicographic_places(levels: list[_Level], batch: int) -> tuple[Tensor, int
     for level, sums in zip(levels, reversed(before), strict=True):
         place = place.take(level.parent) + 1 + sums[:-1] - sums.take(level.start).take(level.parent)
         places.append(place)
-    return torch.cat(places), max(1, int(size.amax()) - 1)
+    return torch.cat(places), int(size.amax()) - 1

@@ -1,16 +1,22 @@
 """Calling a subject: arrays in its framework and dtype, its answer checked before anything is concluded from it."""
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .cases import Batch, Block, Case
+from .readings.refused import Refused
 from .subjects import Subject, SubjectError
 
 
 class Caller:
-    """Calls the subject of ``case`` on batches and returns its blocks.  ``touched`` names arguments it overwrote without saying so."""
+    """Calls the subject of ``case`` on batches and returns its blocks.  ``touched`` names arguments it overwrote without saying so.
+
+    A SubjectError says what was wrong with an answer; which subject and which instance it was is left to whoever knows.
+    """
 
     def __init__(self, case: Case):
         self.case, self.subject = case, case.subject
@@ -19,10 +25,15 @@ class Caller:
             _require_torch(self.subject)
 
     def __call__(self, batch: Batch, randomness: Mapping[str, Any]) -> np.ndarray:
-        """Blocks [B, W] int64, padded with -1.  Raises SubjectError for an answer that is not of the promised form."""
+        """Blocks [B, W] int64, padded with -1.  Raises SubjectError when the subject raises, or its answer is not of the promised form."""
         arguments = self._arguments(batch)
         before = {name: self._copy(value) for name, value in arguments.items()}
-        answer = self.subject.call(*arguments.values(), **randomness)
+        try:
+            answer = self.subject.call(*arguments.values(), **randomness)
+        except (Refused, SubjectError, MemoryError):
+            raise
+        except Exception as error:
+            raise SubjectError(f"raised {_told(error)}") from error
         for name, value in arguments.items():
             if name not in self.subject.overwrites and not self._same(value, before[name]):
                 self.touched.add(name)
@@ -101,26 +112,26 @@ class Caller:
         try:
             blocks, accepted = answer
         except (TypeError, ValueError):
-            raise self._nonsense(f"returned {_brief(answer)}, not a pair (blocks, accepted)") from None
+            raise SubjectError(f"returned {_brief(answer)}, not a pair (blocks, accepted)") from None
         blocks, accepted = self._integers(blocks, "blocks"), self._integers(accepted, "accepted")
         if blocks.ndim != 2 or len(blocks) != size or blocks.shape[1] < 1:
-            raise self._nonsense(f"returned blocks of shape {list(blocks.shape)} for a batch of {size} rows, not [{size}, depth + 1]")
+            raise SubjectError(f"returned blocks of shape {list(blocks.shape)} for a batch of {size} rows, not [{size}, depth + 1]")
         if accepted.shape != (size,):
-            raise self._nonsense(f"returned accepted of shape {list(accepted.shape)} for a batch of {size} rows, not [{size}]")
+            raise SubjectError(f"returned accepted of shape {list(accepted.shape)} for a batch of {size} rows, not [{size}]")
         emitted = blocks >= 0
         length = emitted.sum(1)
         wrong = (blocks >= self.case.instance.vocabulary).any(1) | (blocks < -1).any(1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise self._nonsense(f"emitted {blocks[row].tolist()}: tokens must be below the vocabulary's {self.case.instance.vocabulary}")
+            raise SubjectError(f"emitted {blocks[row].tolist()}: tokens must be below the vocabulary's {self.case.instance.vocabulary}")
         wrong = (length == 0) | (emitted != (np.arange(blocks.shape[1]) < length[:, None])).any(1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise self._nonsense(f"emitted {blocks[row].tolist()}: a block is at least one token, then padding of -1 only")
+            raise SubjectError(f"emitted {blocks[row].tolist()}: a block is at least one token, then padding of -1 only")
         wrong = (accepted != length - 1) | (length > self.case.depth + 1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise self._nonsense(
+            raise SubjectError(
                 f"emitted {blocks[row].tolist()} with accepted = {accepted[row]}: a block is the accepted drafts and one bonus token, "
                 f"at most {self.case.depth} drafts here"
             )
@@ -130,15 +141,12 @@ class Caller:
         try:
             array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
         except (TypeError, ValueError, RuntimeError):
-            raise self._nonsense(f"returned {what} = {_brief(values)}, not an array") from None
+            raise SubjectError(f"returned {what} = {_brief(values)}, not an array") from None
         if array.dtype.kind == "f" and array.size and np.isnan(array).any():
-            raise self._nonsense(f"returned NaN in {what}")
+            raise SubjectError(f"returned NaN in {what}")
         if array.dtype.kind not in "iu":
-            raise self._nonsense(f"returned {what} of type {array.dtype}, not integers")
+            raise SubjectError(f"returned {what} of type {array.dtype}, not integers")
         return array.astype(np.int64)
-
-    def _nonsense(self, what: str) -> SubjectError:
-        return SubjectError(f"{self.subject.name} on instance {self.case.instance.name} {what}")
 
 
 def block_of(row: np.ndarray) -> Block:
@@ -146,9 +154,15 @@ def block_of(row: np.ndarray) -> Block:
     return tuple(int(token) for token in row if token >= 0)
 
 
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+def _told(error: Exception) -> str:
+    """Type and message of an exception, and the line that raised it."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__}: {_brief(error, str)} ({Path(last.filename).name}:{last.lineno}, in {last.name})"
+
+
+def _brief(value: Any, spelled: Callable[[Any], str] = repr) -> str:
+    text = " ".join(spelled(value).split())
+    return text if len(text) <= 200 else text[:197] + "..."
 
 
 def _require_torch(subject: Subject) -> None:

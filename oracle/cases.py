@@ -16,6 +16,7 @@ from draftproof.reference.rational import Rational
 from draftproof.reference.trees import Node, Slot, level_order, merged
 from draftproof.reference.verifiers import family
 
+from . import ceilings
 from .rounding import Rounding
 from .subjects import Subject, SubjectError
 
@@ -55,6 +56,8 @@ class Case:
     def __init__(self, subject: Subject, instance: Instance):
         if subject.shape == "chain" and not instance.is_chain:
             raise SubjectError(f"{subject.name} takes chains; {instance.name} is a tree")
+        if subject.reference is not None and not subject.reference.admits(instance):
+            raise SubjectError(f"{subject.family} is not made for {instance.scheme_name} drafting, as {instance.name} has it")
         self.subject, self.instance = subject, instance
         self.rounding = Rounding(subject, instance.vocabulary)
 
@@ -97,6 +100,11 @@ class Case:
     def length_bound(self) -> Rational | None:
         """No lossless verifier emits more tokens on average: 1 + coverage on a fixed tree, attained on chains, a bound in general."""
         return length_bound(self.target, self.trees) if self.enumerable else None
+
+    @cached_property
+    def ceiling(self) -> Rational | None:
+        """The least bound known to hold for every lossless verifier: certified where the draft trees are few, else ``length_bound``."""
+        return ceilings.ceiling(self)
 
     @cached_property
     def expected_length(self) -> Rational | None:

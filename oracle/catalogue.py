@@ -34,8 +34,9 @@ def find(name: str) -> Instance:
 
 
 def suits(subject: Subject, instance: Instance) -> bool:
-    """Whether the instance can be put to a subject of this shape."""
-    return subject.shape == "tree" or instance.is_chain
+    """Whether the instance can be put to a subject of this shape and family."""
+    reference = subject.reference
+    return (subject.shape == "tree" or instance.is_chain) and (reference is None or reference.admits(instance))
 
 
 def _entry(name: str, kinds: str, note: str, target: Rows, draft: Rows | None, scheme: str, children: Sequence[int]) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class _Run:
         note = ""
         if self.way != "sample":
             try:
-                reading = without_failures(case, read(case, self.way, start + self.time_limit / 3))
+                reading = without_failures(read(case, self.way, start + self.time_limit / 3))
                 return judge(case, reading, self.tolerance, self.strict)
             except Refused as refusal:
                 if self.way is not None:
@@ -132,12 +132,11 @@ class _Run:
         return sample(case, budget, self.tolerance, self.seed, note)[1]
 
 
-def without_failures(case: Case, reading: Reading) -> Reading:
-    """The reading, unless the subject raises on more than boundary events.  Raises SubjectError then."""
+def without_failures(reading: Reading) -> Reading:
+    """The reading, unless the subject fails on more than boundary events.  Raises SubjectError then."""
     for message, mass in reading.failures.items():
         if mass > BOUNDARY:
-            share = "always" if mass == 1 else f"with probability {float(mass):.3g}"
-            raise SubjectError(f"{case.subject.name} on instance {case.instance.name} {share} raises {message}")
+            raise SubjectError(("always " if mass == 1 else f"with probability {float(mass):.3g} ") + message)
     return reading
 
 

@@ -96,15 +96,16 @@ def _deviations(law: Mapping[Draw, Fraction], looked_at: bool) -> list[Deviation
     worst: dict[Place, tuple[Fraction, Settled]] = {}
     total: defaultdict[Place, Fraction] = defaultdict(Fraction)
     for settled, cell in cells.items():
-        distance = _distance(settled.declared, cell)
-        total[settled.place] += distance
-        if settled.place not in worst or distance > worst[settled.place][0]:
-            worst[settled.place] = distance, settled
+        off = distance(settled.declared, cell)
+        total[settled.place] += off
+        if settled.place not in worst or off > worst[settled.place][0]:
+            worst[settled.place] = off, settled
     found = [Deviation(place, total[place], settled, _normalised(cells[settled])) for place, (_, settled) in worst.items()]
     return sorted(found, key=lambda deviation: -deviation.total_variation)
 
 
-def _distance(declared: Law[int], cell: Mapping[int, Fraction]) -> Fraction:
+def distance(declared: Law[int], cell: Mapping[int, Fraction]) -> Fraction:
+    """Mass of ``cell`` (token -> mass) x total variation between its law and ``declared``."""
     mass = sum(cell.values(), Fraction(0))
     return sum((abs(cell.get(token, Fraction(0)) - mass * fraction(declared[token])) for token in {*cell, *declared}), Fraction(0)) / 2
 

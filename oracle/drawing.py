@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 from html import escape
 from math import floor, log10
 
-STYLE = """
-svg{font:12px system-ui,sans-serif;--ink:#1f2328;--faint:#d0d7de;--page:#fff;--a:#0969da;--b:#bc4c00;--c:#1a7f37}
-@media(prefers-color-scheme:dark){svg{--ink:#e6edf3;--faint:#30363d;--page:#0d1117;--a:#58a6ff;--b:#f0883e;--c:#3fb950}}
-"""
-COLOURS = {"ink": "#1f2328", "faint": "#d0d7de", "page": "#fff", "a": "#0969da", "b": "#bc4c00", "c": "#1a7f37"}
-"""Names of colours; the values are what a renderer without CSS variables shows."""
+COLOURS = {"ink": "#1f2328", "faint": "#d0d7de", "page": "#ffffff", "a": "#0969da", "b": "#bc4c00", "c": "#1a7f37"}
+DARK = {"ink": "#e6edf3", "faint": "#30363d", "page": "#0d1117", "a": "#58a6ff", "b": "#f0883e", "c": "#3fb950"}
+"""Names of colours, on a light page and on a dark one."""
 
 
 @dataclass
@@ -22,20 +19,25 @@ class Drawing:
     title: str
     shapes: list[str] = field(default_factory=list)
 
-    def text(self, x: float, y: float, words: str, anchor: str = "start", colour: str = "ink", size: int = 12, turn: int = 0) -> None:
+    def text(
+        self, x: float, y: float, words: str, anchor: str = "start", colour: str = "ink", size: int = 12, turn: int = 0, halo: bool = False
+    ) -> None:
         turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
-        style = f'text-anchor="{anchor}" font-size="{size}" {_paint("fill", colour)}'
+        style = f'text-anchor="{anchor}" font-size="{size}" {_paint(fill=colour)}'
+        if halo:  # the same words in the page's colour behind, so that lines do not cross them
+            behind = f'text-anchor="{anchor}" font-size="{size}" stroke-width="4" {_paint(fill="page", stroke="page")}'
+            self.shapes.append(f'<text x="{x:.1f}" y="{y:.1f}" {behind}{turned} aria-hidden="true">{escape(words)}</text>')
         self.shapes.append(f'<text x="{x:.1f}" y="{y:.1f}" {style}{turned}>{escape(words)}</text>')
 
     def line(self, points: Iterable[tuple[float, float]], colour: str = "ink", width: float = 1.0, dashed: bool = False) -> None:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dash = ' stroke-dasharray="4 3"' if dashed else ""
-        self.shapes.append(f'<polyline points="{path}" fill="none" stroke-width="{width:g}" {_paint("stroke", colour)}{dash}/>')
+        self.shapes.append(f'<polyline points="{path}" fill="none" stroke-width="{width:g}" {_paint(stroke=colour)}{dash}/>')
 
     def dot(self, x: float, y: float, radius: float = 3.0, colour: str = "a", hollow: bool = False, note: str = "") -> None:
-        fill = _paint("fill", "page" if hollow else colour)
+        paint = _paint(fill="page" if hollow else colour, stroke=colour)
         inside = f"<title>{escape(note)}</title>" if note else ""
-        self.shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {fill} {_paint("stroke", colour)}>{inside}</circle>')
+        self.shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {paint}>{inside}</circle>')
 
     def place(self, other: "Drawing", x: float, y: float) -> None:
         """Another drawing, its upper left corner at (x, y)."""
@@ -43,8 +45,8 @@ class Drawing:
 
     def svg(self) -> str:
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" role="img">'
-        page = f'<rect width="{self.width:g}" height="{self.height:g}" {_paint("fill", "page")}/>'
-        return "\n".join([head, f"<title>{escape(self.title)}</title><style>{STYLE}</style>", page, *self.shapes, "</svg>\n"])
+        page = f'<rect width="{self.width:g}" height="{self.height:g}" {_paint(fill="page")}/>'
+        return "\n".join([head, f"<title>{escape(self.title)}</title><style>{_style()}</style>", page, *self.shapes, "</svg>\n"])
 
 
 def stacked(title: str, drawings: Sequence[Drawing]) -> Drawing:
@@ -95,8 +97,8 @@ def chart(title: str, curves: Sequence[Curve], across: str, up: str, width: floa
     legend = right
     for curve in reversed(curves):
         legend -= 7 * len(curve.name) + 30
-        page.line([(legend, 36), (legend + 18, 36)], curve.colour, 2, curve.dashed)
-        page.text(legend + 22, 40, curve.name)
+        page.line([(legend, 16), (legend + 18, 16)], curve.colour, 2, curve.dashed)
+        page.text(legend + 22, 20, curve.name)
     for curve in curves:
         if len(curve.points) > 1:
             page.line([at(*point) for point in curve.points], curve.colour, 2, curve.dashed)
@@ -108,7 +110,7 @@ def chart(title: str, curves: Sequence[Curve], across: str, up: str, width: floa
             spot = at(x, y)
             page.dot(*spot, 5, curve.colour, hollow=True, note=f"{word}: {y:.6g} at {x:g}")
             on_right = spot[0] > (left + right) / 2
-            page.text(spot[0] + (-9 if on_right else 9), spot[1] + (16 if spot[1] < top + 24 else -8), word, "end" if on_right else "start")
+            page.text(spot[0] + (-9 if on_right else 9), spot[1] - 9, word, "end" if on_right else "start", halo=True)
     return page
 
 
@@ -133,7 +135,7 @@ class TreeNode:
     note: str = ""
 
 
-def tree(title: str, nodes: Sequence[TreeNode], spread: float = 34, rise: float = 54) -> Drawing:
+def tree(title: str, nodes: Sequence[TreeNode], least_width: float = 640, rise: float = 54) -> Drawing:
     """A tree, root on top, siblings in the order given; a parent stands before its children in ``nodes``."""
     children: list[list[int]] = [[] for _ in nodes]
     depth = [0] * len(nodes)
@@ -149,16 +151,18 @@ def tree(title: str, nodes: Sequence[TreeNode], spread: float = 34, rise: float 
         else:
             across[index] = leaves
             leaves += 1
-    width = max(320.0, 48 + spread * leaves)
+    radius = max(12.0, 5 + 3.4 * max(len(node.label) for node in nodes))
+    spread = 2 * radius + 10
+    width = max(least_width, 48 + spread * leaves)
     indent = (width - spread * (leaves - 1)) / 2
-    page = Drawing(width, 64 + rise * (max(depth) + 1), title)
+    page = Drawing(width, 56 + radius + rise * max(depth) + 24, title)
     page.text(24, 20, title, size=14)
-    spots = [(indent + spread * across[index], 56 + rise * depth[index]) for index in range(len(nodes))]
+    spots = [(indent + spread * across[index], 44 + radius + rise * depth[index]) for index in range(len(nodes))]
     for index, node in enumerate(nodes):
         if node.parent is not None:
             page.line([spots[node.parent], spots[index]], "faint", 1.5)
     for index, node in enumerate(nodes):
-        page.dot(*spots[index], 12, node.colour, hollow=True, note=node.note)
+        page.dot(*spots[index], radius, node.colour, hollow=True, note=node.note)
         page.text(spots[index][0], spots[index][1] + 4, node.label, "middle", size=11)
     return page
 
@@ -173,6 +177,12 @@ def _leaves_first(children: Sequence[Sequence[int]]) -> list[int]:
     return order[::-1]
 
 
-def _paint(attribute: str, colour: str) -> str:
-    """The colour by CSS variable, with a plain attribute for renderers that have none."""
-    return f'{attribute}="{COLOURS[colour]}" style="{attribute}:var(--{colour})"'
+def _paint(**colours: str) -> str:
+    """Attributes for renderers without style sheets, and the classes that let a dark page override them."""
+    classes = " ".join(f"{attribute}-{colour}" for attribute, colour in colours.items())
+    return " ".join([f'class="{classes}"', *(f'{attribute}="{COLOURS[colour]}"' for attribute, colour in colours.items())])
+
+
+def _style() -> str:
+    dark = "".join(f".{attribute}-{colour}{{{attribute}:{value}}}" for attribute in ("fill", "stroke") for colour, value in DARK.items())
+    return f"svg{{font:12px system-ui,sans-serif}}@media(prefers-color-scheme:dark){{{dark}}}"

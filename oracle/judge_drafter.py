@@ -6,21 +6,24 @@
 """
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import log
 from typing import Any
 
 import numpy as np
 
 from draftproof.reference.laws import Law
 
-from .declared import Deviation, Draw, by_level, describe, deviations, tokens
+from .declared import Deviation, Draw, describe, deviations
+from .draft_capital import log_capital, upper_bound
 from .drafters import DraftCaller, Drafter, drafter_of
-from .eprocess import Floats, log_e_values, padded
+from .predictable import predictable
+from .read_drafter import FRESH, SKETCH, DraftLaw, DraftRandomness, distinct, enumerated, integrated
 from .readings.refused import Refused
 from .report import Failure, Report
+from .sampling import _seeded
 from .subjects import SubjectError
 from .verdicts import DEFAULT_TOLERANCE, Verdict
 
@@ -31,7 +34,7 @@ ROWS: Mapping[str, list[list[int]]] = {
 }
 """Draft rows that a drafter is judged on: weights of three tokens at two positions."""
 
-BATCH, MOST_DRAWS, FRESH, PAIRS, SWEEP = 1 << 12, 1 << 19, 1 << 21, 64, 17
+BATCH, MOST_DRAWS, MOST_SEARCHED, PAIRS, SWEEP = 1 << 12, 1 << 19, 1 << 12, 64, 17
 
 
 def check_drafter(
@@ -57,8 +60,9 @@ def check_drafter(
         if observe:
             observe(f"{one.name} on {name}", done, len(chosen))
         caller = DraftCaller(one, [Law.row(row) for row in weights], len(weights[0]))
+        found: list[Verdict | Failure]
         try:
-            found: Iterable[Verdict | Failure] = list(_judged(caller, name, way, alpha / len(chosen), tolerance, seed, time.monotonic() + time_limit))
+            found = [*_judged(caller, name, way, alpha / len(chosen), tolerance, seed, time.monotonic() + time_limit)]
         except (SubjectError, Refused) as error:
             found = [Failure(one.name, name, str(error))]
         except Exception as error:  # the subject's own code may raise anything
@@ -77,9 +81,11 @@ def _judged(
     try:
         if way == "sample":
             raise Refused("sampling was asked for")
-        law, used, resolution, effort = _exact(caller, way, deadline)
-        limit = Fraction(DEFAULT_TOLERANCE[used] if tolerance is None else tolerance)
-        yield _from_law(subject, name, law, used, resolution, limit, effort)
+        if way == "enumerate" or (way is None and subject.randomness != "uniforms"):
+            yield _from_law(subject, name, enumerated(caller, deadline), tolerance)
+        else:
+            verdict = _from_law(subject, name, integrated(caller, deadline, SKETCH), tolerance)
+            yield verdict if verdict.outcome == "nonconform" else _from_law(subject, name, integrated(caller, deadline, FRESH), tolerance)
     except Refused:
         if way not in (None, "sample"):
             raise
@@ -88,65 +94,24 @@ def _judged(
         yield _paired(caller, name, seed)
 
 
-def _exact(caller: DraftCaller, way: str | None, deadline: float) -> tuple[Mapping[Draw, Fraction], str, Fraction, str]:
-    """(law of the draw, way, resolution in total variation, effort)."""
-    if caller.subject.randomness == "uniforms" and way != "enumerate":
-        return _integrated(caller, deadline)
-    if way == "integrate":
-        raise Refused(f"{caller.subject.name} does not take its uniforms as an argument, so it cannot be integrated")
-    from .readings.enumerate import enumerate_law, scripted_generator
-
-    def program() -> Draw:
-        randomness: dict[str, Any] = {}
-        if caller.subject.randomness == "generator":
-            randomness["generator"] = scripted_generator(caller.subject.framework)
-        elif caller.subject.randomness == "uniforms":
-            raise Refused(f"{caller.subject.name} takes its uniforms as an argument: integrate it")
-        return caller(1, randomness)[0]
-
-    found = enumerate_law(program, deadline=deadline)
-    if found.failures:
-        raise SubjectError(f"{caller.subject.name} fails: {next(iter(found.failures))}")
-    law: Any = found.law
-    return law, "enumerate", Fraction(0), f"{found.leaves} branches, exact"
-
-
-def _integrated(caller: DraftCaller, deadline: float) -> tuple[Mapping[Draw, Fraction], str, Fraction, str]:
-    from .readings.integrate import integrate_law
-
-    known: dict[Draw, int] = {}
-
-    def outcomes(values: np.ndarray) -> np.ndarray:
-        parts = [values[start : start + BATCH] for start in range(0, len(values), BATCH)]
-        return np.concatenate([_numbered(caller, caller.arrays(len(part), {"uniforms": caller.uniforms(part)}), known) for part in parts])
-
-    columns = caller.subject.columns
-    found = integrate_law(outcomes, columns, order=[*range(1, columns), 0], fresh=FRESH, deadline=deadline)
-    names = list(known)
-    law = {names[number]: Fraction(mass) for number, mass in found.law.items()}
-    return law, "integrate", Fraction(found.certified), f"{found.tapes} tapes"
-
-
-def _numbered(caller: DraftCaller, arrays: tuple[np.ndarray, ...], known: dict[Draw, int]) -> np.ndarray:
-    """The number of each row's draw; equal rows are turned into a draw once."""
-    flat = np.concatenate([part.reshape(len(part), -1).astype(np.float64) for part in arrays], axis=1)
-    _, first, inverse = np.unique(flat.view(f"V{flat.shape[1] * 8}").ravel(), return_index=True, return_inverse=True)
-    numbers = [known.setdefault(draw, len(known)) for draw in caller.draws(tuple(part[first] for part in arrays))]
-    return np.array(numbers, dtype=np.int64)[inverse]
-
-
-def _from_law(
-    subject: Drafter, name: str, law: Mapping[Draw, Fraction], way: str, resolution: Fraction, limit: Fraction, effort: str
-) -> Verdict:
-    found = deviations(law, looked_at=subject.verifier is not None)
+def _from_law(subject: Drafter, name: str, read: DraftLaw, tolerance: float | None) -> Verdict:
+    limit = Fraction(DEFAULT_TOLERANCE[read.way] if tolerance is None else tolerance)
+    found = deviations(read.law, looked_at=subject.verifier is not None)
     worst = found[0].total_variation if found else Fraction(0)
-    slack = 2 * resolution  # joint and marginal law of a slot are each off by the resolution at most
+    slack = 2 * read.resolution  # joint and marginal law of a slot are each off by the resolution at most
+
+    def verdict(outcome: str, message: str, deviation: Deviation | None = None) -> Verdict:
+        return _verdict(subject, name, outcome, read.way, worst, limit, message, read.effort, deviation)
+
     if worst - slack > limit:
-        return _verdict(subject, name, "nonconform", way, worst, limit, describe(found[0]), effort, found[0])
+        if subject.verifier is None and len(read.law) <= MOST_SEARCHED and predictable(read.law, limit + slack):
+            message = "every token has its declared law, if drawn in another order than listed"
+            return _verdict(subject, name, "conform", read.way, 0, limit, message, read.effort)
+        return verdict("nonconform", describe(found[0]), found[0])
     held = f"total variation {float(worst):.3g}" + (f", known to {float(slack):.3g}" if slack else "")
     if worst + slack > limit:
-        return _verdict(subject, name, "inconclusive", way, worst, limit, f"{held}, is not separated from {float(limit):.3g}", effort)
-    return _verdict(subject, name, "conform", way, worst, limit, f"every token has its declared law: {held} at every slot", effort)
+        return verdict("inconclusive", f"{held}, is not separated from {float(limit):.3g}")
+    return verdict("conform", f"every token has its declared law: {held} at every slot")
 
 
 def _verdict(
@@ -159,82 +124,23 @@ def _verdict(
 def _from_samples(caller: DraftCaller, name: str, alpha: float, limit: float, seed: int, deadline: float) -> Verdict:
     """Half of alpha for rejecting, half for the bound on the total variation."""
     subject, counts, total = caller.subject, Counter[Draw](), 0
-    looked_at, random = subject.verifier is not None, _Randomness(caller, seed)
-    capital = 0.0
-    while total < MOST_DRAWS and time.monotonic() < deadline:
-        counts.update(caller(BATCH, random(BATCH)))
-        total += BATCH
-        if (total // BATCH).bit_count() == 1:  # look when the number of batches is a power of two
-            capital = log_capital(counts, looked_at)
-            if capital >= log(2 / alpha):
-                break
+    looked_at, random, capital = subject.verifier is not None, DraftRandomness(caller, seed), 0.0
+    with _seeded(seed):
+        while total < MOST_DRAWS and time.monotonic() < deadline and capital < log(2 / alpha):
+            draws, which = distinct(caller, caller.arrays(BATCH, random(BATCH)))
+            for draw, count in zip(draws, np.bincount(which), strict=True):
+                counts[draw] += int(count)
+            total += BATCH
+            if (total // BATCH).bit_count() == 1:  # look when the number of batches is a power of two
+                capital = log_capital(counts, looked_at)
     law = {draw: Fraction(count, total) for draw, count in counts.items()}
-    found = deviations(law, looked_at)
     effort = f"{total} draws, e-value 10^{capital / log(10):.1f}"
     if capital >= log(2 / alpha):
-        worst = found[0]
+        worst = deviations(law, looked_at)[0]
         return _verdict(subject, name, "nonconform", "sample", worst.total_variation, limit, f"{describe(worst)} (estimates)", effort, worst)
-    bound = _upper_bound(law, total, caller.vocabulary, looked_at, alpha / 2)
+    bound = upper_bound(law, total, caller.vocabulary, looked_at, alpha / 2)
     outcome = "conform" if bound <= limit else "inconclusive"
     return _verdict(subject, name, outcome, "sample", bound, limit, f"total variation at most {bound:.3g} at every slot, with confidence", effort)
-
-
-def log_capital(counts: Mapping[Draw, int], looked_at: bool = False) -> float:
-    """Log of the test martingale for "every token has its declared law": bets on each token at odds 1 / declared, given what was settled.
-
-    The tokens of one draw are bet on one after the other, so their factors multiply.  Both orders of drawing must be refuted: the smaller capital.
-    """
-    return min(_capital(counts, reorder, looked_at) for reorder in (lambda draw: draw, by_level))
-
-
-def _capital(counts: Mapping[Draw, int], reorder: Callable[[Draw], Draw], looked_at: bool) -> float:
-    seen: defaultdict[Any, Counter[int]] = defaultdict(Counter)
-    for draw, count in counts.items():
-        for settled, token in tokens(reorder(draw), looked_at):
-            seen[settled][token] += count
-    rows: list[Floats] = []
-    laws: list[Floats] = []
-    for settled, tally in seen.items():
-        support = sorted({*settled.declared, *tally})
-        rows.append(np.array([tally[token] for token in support], dtype=float))
-        law = np.array([float(settled.declared[token]) for token in support])
-        laws.append(law / law.sum())
-    return float(log_e_values(padded(rows), padded(laws)).sum()) if rows else 0.0
-
-
-def _upper_bound(law: Mapping[Draw, Fraction], total: int, vocabulary: int, looked_at: bool, delta: float) -> float:
-    """Bound on every slot's deviation: for n_h draws with history h, Pr(TV > TV_n + sqrt((V ln 2 + ln(1/d)) / (2 n_h))) <= d (a union over sets).
-
-    Summed over the H histories of a slot with weights n_h / n the radii are at most sqrt(H (V ln 2 + ln(H / delta)) / (2 n)).
-    """
-    histories: defaultdict[Any, set[Any]] = defaultdict(set)
-    for draw in law:
-        for settled, _ in tokens(draw, looked_at):
-            histories[settled.place].add(settled)
-    slots = max(len(histories), 1)
-    worst = 0.0
-    for deviation in deviations(law, looked_at):
-        several = len(histories[deviation.place])
-        radius = sqrt(several * (vocabulary * log(2) + log(several * slots / delta)) / (2 * total))
-        worst = max(worst, float(deviation.total_variation) + radius)
-    return min(worst, 1.0)
-
-
-class _Randomness:
-    """Fresh randomness for a batch, in the form the drafter takes."""
-
-    def __init__(self, caller: DraftCaller, seed: int):
-        self.caller, self.rng = caller, np.random.default_rng(seed)
-        self.generator: Any = self.rng if caller.subject.randomness == "generator" else None
-        if self.generator is not None and caller.subject.framework == "torch":
-            import torch
-
-            self.generator = torch.Generator(device=caller.subject.device).manual_seed(seed)
-
-    def __call__(self, size: int) -> dict[str, Any]:
-        if self.caller.subject.randomness == "uniforms":
-            return {"uniforms": self.caller.uniforms(self.rng.random((size, self.caller.subject.columns)))}
-        return {} if self.generator is None else {"generator": self.generator}
 
 
 def _paired(caller: DraftCaller, name: str, seed: int) -> Verdict:
@@ -246,8 +152,6 @@ def _paired(caller: DraftCaller, name: str, seed: int) -> Verdict:
         tapes[:, node] = np.tile((np.arange(SWEEP) + 0.5) / SWEEP, PAIRS)
         tokens, *rest = caller.arrays(len(tapes), {"uniforms": caller.uniforms(tapes)})
         runs += len(tapes)
-        if node >= tokens.shape[1]:
-            break
         settled = [("a token drawn before it", tokens[:, :node])]
         settled += [(what, part[:, : node + 1]) for what, part in zip(("its place", "its existence", "its declared law"), rest, strict=True)]
         for what, part in settled:
@@ -256,4 +160,4 @@ def _paired(caller: DraftCaller, name: str, seed: int) -> Verdict:
                 message = f"{what} depends on the token of slot {node}: it changes when only the uniform of that slot does"
                 return Verdict(subject.name, name, "slots", "nonconform", "integrate", 1.0, 0.0, message, f"{runs} paired runs")
     message = "no slot's existence, place or declared law depends on its own token"
-    return Verdict(subject.name, name, "slots", "conform", "integrate", 0.0, 0.0, message, f"{ceil(runs / SWEEP)} tapes, {runs} paired runs")
+    return Verdict(subject.name, name, "slots", "conform", "integrate", 0.0, 0.0, message, f"{runs} paired runs")

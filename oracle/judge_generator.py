@@ -165,7 +165,8 @@ class _Runs:
         def verdict(kind: str, outcome: str, number: Fraction, limit: Fraction, message: str, **more: Any) -> Verdict:
             return Verdict(self.subject.name, self.toy.name, kind, outcome, way, float(number), float(limit), message, effort, **more)
 
-        outside = {prefix: fraction(mass) for prefix, mass in stopped_outside(exact, self.target).items() if mass > threshold}
+        outside = {prefix: fraction(mass) for prefix, mass in stopped_outside(exact, self.target).items()}
+        outside = {prefix: mass for prefix, mass in outside.items() if mass > threshold}
         worst = max(outside, key=lambda prefix: outside[prefix], default=())
         said = f'after "{spell(worst[:-1])}" it emits {worst[-1]}, which the target cannot' if outside else "nothing impossible is emitted"
         support = verdict("support", "nonconform" if outside else "conform", outside.get(worst, Fraction(0)), threshold, said)

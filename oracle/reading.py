@@ -90,7 +90,7 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
         for block, mass in found.law.items():
             law[block] += weight * mass
         for message, mass in found.failures.items():
-            failures[message] += weight * mass
+            failures[message.removeprefix("SubjectError: ")] += weight * mass
     touched(caller)
     return Reading("enumerate", dict(law), dict(failures), effort=f"{leaves} branches on {len(case.trees)} trees, exact")
 
@@ -208,7 +208,8 @@ def bracket(case: Case) -> Reading | None:
         differs = np.array([block != want for block, want in zip(got, wanted, strict=True)])
         if not (differs & ~at_edge).any():
             touched(caller)
-            edges = tuple(sorted({f"at u = 0 or u = 1 - 2^-{bits} it emits {list(got[i])}, not {list(wanted[i])}" for i in np.flatnonzero(differs)}))
+            at = f"at a uniform of exactly 0 or 1 - 2^-{bits} it emits"
+            edges = tuple(sorted({f"{at} {list(got[i])} where the reference emits {list(wanted[i])}" for i in np.flatnonzero(differs)}))
             effort = (
                 f"bracketed: {len(values)} tapes on {len(leaves)} branches of {len(case.trees)} trees, width 2^-{width.denominator.bit_length() - 1}"
             )
@@ -221,4 +222,4 @@ def touched(caller: Caller) -> None:
     """An argument overwritten without saying so is an error: engines reuse their buffers."""
     if caller.touched:
         names = ", ".join(sorted(caller.touched))
-        raise SubjectError(f"{caller.subject.name} overwrites its argument {names} on instance {caller.case.instance.name} without declaring it")
+        raise SubjectError(f"overwrote its argument {names} without declaring that it does")

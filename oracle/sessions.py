@@ -27,7 +27,7 @@ def toys() -> tuple[Toy, ...]:
     """The tasks that generators are judged on by default."""
     two = Toy("toy-two-tokens", 2, toy_model(1, 2), toy_model(2, 2), (1,), 4)
     three = Toy("toy-three-tokens", 3, toy_model(3, 3), toy_model(4, 3), (2, 0), 3)
-    stops = Toy("toy-eos", 3, toy_model(5, 3, zeros=2), toy_model(6, 3, zeros=2), (1,), 3, eos=2)
+    stops = Toy("toy-eos", 3, toy_model(29, 3, zeros=2), toy_model(129, 3, zeros=2), (1,), 3, eos=2)
     return two, three, stops
 
 

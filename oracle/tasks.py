@@ -58,20 +58,25 @@ def law_task(send: Send, name: str, spec: str, way: str | None, seed: int, time_
     """The law of a subject on one instance, as the object that ``draftproof law --json`` prints."""
     try:
         send(("law", subject_law(name, spec, way, seed, time_limit)))
-    except (SubjectError, UsageError, Refused, MissingRow, ValueError) as error:
+    except UsageError as error:
         send(("fatal", str(error)))
+    except (SubjectError, Refused, MissingRow, ValueError) as error:
+        send(("fatal", f"{spec} on instance {name}: {error}"))
 
 
 def subject_law(name: str, spec: str, way: str | None, seed: int, time_limit: float) -> dict[str, Any]:
     """Read one subject on one instance.  Raises SubjectError, Refused, UsageError."""
-    subjects = load_subjects(spec)
+    try:
+        subjects = load_subjects(spec)
+    except SubjectError as error:
+        raise UsageError(str(error)) from None
     if len(subjects) != 1:
         raise UsageError(f"{spec} names {len(subjects)} subjects; give one, e.g. draftproof.gpu_impl:traversal@traversal")
     case = Case(replace(subjects[0], claims=("lossless",)), instance_named(name))  # what it claims is no matter here
     try:
         if way == "sample":
             raise Refused("sampling was asked for")
-        reading = without_failures(case, read(case, way, time.monotonic() + time_limit / 2))
+        reading = without_failures(read(case, way, time.monotonic() + time_limit / 2))
     except Refused:
         if way not in (None, "sample"):
             raise

@@ -73,7 +73,7 @@ def _support(case: Case, reading: Reading, strict: bool) -> Verdict:
     for prefix, mass in sorted(stopped_outside(law, case.target).items(), key=lambda item: (len(item[0]), item[0])):
         (bad if fraction(mass) > threshold else notes).append(f"{impossible(prefix)}, with probability {number(mass)}")
     for message, mass in reading.failures.items():
-        (bad if mass > threshold else notes).append(f"with probability {number(mass)} it raises {message}")
+        (bad if mass > threshold else notes).append(f"with probability {number(mass)} it {message}")
     outcome, message = "conform", "nothing impossible is emitted"
     if bad or (strict and notes):
         found = bad or notes

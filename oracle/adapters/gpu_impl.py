@@ -3,8 +3,6 @@
 import importlib
 from collections.abc import Sequence
 
-from draftproof.reference.verifiers import FAMILIES
-
 from ..subjects import Subject, SubjectError
 
 CLAIMS = {
@@ -16,7 +14,7 @@ CLAIMS = {
 
 
 def verifiers(dtype: str = "float32", device: str = "cpu") -> Sequence[Subject]:
-    """One subject per family of ``draftproof.gpu_impl``.  Raises SubjectError when torch is not installed."""
+    """One subject per family that ``draftproof.gpu_impl`` has.  Raises SubjectError when torch is not installed."""
     try:
         module = importlib.import_module("draftproof.gpu_impl")
     except ImportError as error:
@@ -34,5 +32,5 @@ def verifiers(dtype: str = "float32", device: str = "cpu") -> Sequence[Subject]:
             layout="draftproof",
             claims=CLAIMS[name],
         )
-        for name in FAMILIES
+        for name in CLAIMS
     ]

@@ -56,7 +56,7 @@ CONTROLS: tuple[Control, ...] = (
     ),
     Control(
         rules.many_rows_one_draft,
-        ("chain-one-draft",),
+        ("chain-opposed",),
         "rows that share a draft are one observation; taken for independent they would be rejected",
         way="sample",
     ),

@@ -49,7 +49,7 @@ def block_rescues_later_positions(drafts: np.ndarray, declared: np.ndarray | Non
         left = np.maximum(a * p - q, 0.0)
         mass = left.sum(1, keepdims=True)
         passes = (uniforms[:, i, None] * (mass + 1 - a) < mass) | (i == 0)
-        accepted, law = np.where(passes[:, 0], i, accepted), np.where(passes, left, law)
+        accepted, law = np.where(passes[:, 0], i, accepted), np.where(passes & (mass > 0), left, law)
     return emitted(drafts, accepted, inverse_cdf(law, uniforms[:, 0]))
 
 

@@ -1,7 +1,7 @@
 """What a program may do with a number that is not known yet, besides comparing it.
 
-Arithmetic with known numbers gives another such number; rounding to whole numbers branches; combining two of them, or any
-use that needs the number itself, refuses the reading.
+Arithmetic with known numbers gives another such number; rounding to whole numbers branches; combining two of them, or
+any use that needs the number itself, refuses the reading.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Each leaf is run twice. The first run explores it with uniforms that are not known yet (`uniforms`, `tensors`) under one
 state of the global generators; the second, under another state, replays it with real numbers at the ends of the
-intervals that were found. A different outcome or other questions mean randomness, or a use of a uniform, that the script
-does not control: the reading is refused.
+intervals that were found. A different outcome, or other questions, mean randomness or a use of a uniform that the
+script does not control: the reading is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ __all__ = ["Enumeration", "Refused", "enumerate_law", "scripted_generator"]
 
 LARGEST_BLOCK = 256  # leaves explored before they are replayed
 FEWEST_RUNS = 16  # a program with few leaves is replayed until so many runs agree
-
 
 T = TypeVar("T", bound=Hashable)
 
@@ -66,10 +65,12 @@ def enumerate_law(
 ) -> Enumeration[T]:
     """The exact law of `program()`, whose randomness comes from `random`, `numpy.random` or torch.
 
-    `deadline` is a time of `time.monotonic()`. A program that seeds a generator has a fixed tape and is refused, unless
-    `fresh_seeds` says that its seeds stand for new ones at every call; the same seed twice in a call is always refused.
+    The program is called once as it is, then at least twice for each branch. `deadline` is a time of
+    `time.monotonic()`. A program that seeds a generator has a fixed tape and is refused, unless `fresh_seeds` says that
+    its seeds stand for new ones at every call; the same seed twice in a call is always refused.
 
-    Raises Refused with the reason when the law cannot be read like this, and RuntimeError when nested or run in two threads.
+    Raises Refused, with the reason, when the law cannot be read like this; TypeError for outcomes that cannot be
+    hashed; RuntimeError when nested or run in two threads.
     """
     law: dict[tuple[Hashable | _Raised, int], int] = {}  # outcome and denominator -> numerator
     leaves, size, explorer, few = 0, 1, Explorer(fresh_seeds), list[_Leaf]()

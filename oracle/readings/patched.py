@@ -16,7 +16,7 @@ Patch = tuple[Any, str, Any]  # owner, name, replacement
 
 @contextmanager
 def patched() -> Iterator[bool]:
-    """Python's, numpy's and, where it is loaded, torch's random calls are scripted inside. Yields whether torch's are."""
+    """Python's, numpy's and, where it is loaded, torch's random calls are scripted. Yields whether torch's are."""
     from .patched_numpy import numpy_patches
 
     patches = [*python_patches(), *numpy_patches()]

@@ -60,7 +60,7 @@ def _one_hot(pvals: Array) -> list[int]:
 
 
 class Scripted:
-    """The draws that both kinds of generators have. Arguments are checked by a real generator, which raises as usual."""
+    """The draws that both kinds of generators have. A real generator checks the arguments and raises as usual."""
 
     _real: Any
 
@@ -142,7 +142,9 @@ class ScriptedGenerator(Scripted, Generator, metaclass=_LikeReal):
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
         template = self._real.integers(low, high, size, dtype, endpoint)
-        return self._whole(template, *((low, high) if not endpoint else (0, low + 1) if high is None else (low, high + 1)))
+        return self._whole(
+            template, *((low, high) if not endpoint else (0, low + 1) if high is None else (low, high + 1))
+        )
 
 
 class ScriptedState(Scripted, RandomState, metaclass=_LikeReal):

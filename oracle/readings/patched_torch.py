@@ -13,14 +13,7 @@ from torch import Tensor
 from . import scripted
 from .arithmetic import Number
 from .patched import Patch
-from .scripted import (
-    choose_one_of,
-    current,
-    draw_without_replacement,
-    exact_weights,
-    note_seed,
-    rewound,
-)
+from .scripted import choose_one_of, current, draw_without_replacement, exact_weights, note_seed, rewound
 from .tensors import LazyTensor, filled, is_lazy, lifted, make_lazy
 from .torch_grids import grid_of
 
@@ -150,7 +143,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     _check(generator)
     if is_lazy(input) or out is not None:
         current().refuse("torch.bernoulli with uniforms as probabilities, or into a given tensor")
-    result = _bernoulli(input, generator=_spare()) if p is None else _bernoulli(input, p, generator=_spare())
+    spare = _spare(input.device)
+    result = _bernoulli(input, generator=spare) if p is None else _bernoulli(input, p, generator=spare)
     probabilities = input if p is None else torch.full(input.shape, p, dtype=torch.float64)
     return result.copy_(_tensor(_flips(probabilities), dtype=result.dtype).reshape(result.shape))
 
@@ -164,7 +158,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     _check(generator)
-    result = _randint(*args, **options, generator=_spare())
+    result = _randint(*args, **options, generator=_spare(options.get("device") or "cpu"))
     given = [value for value in args if isinstance(value, int)]
     low, high = options.get("low", 0), options.get("high")
     if len(given) == 2:
@@ -207,7 +201,7 @@ def _converting(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _not_scripted(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: Any, **__: Any) -> NoReturn:
-        current().refuse("draws an exponential race: exponential_" if name == "exponential_" else f"draws from torch {name}")
+        current().refuse(("draws an exponential race: " if name == "exponential_" else "draws from torch ") + name)
 
     return refuse
 

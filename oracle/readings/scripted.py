@@ -1,8 +1,8 @@
 """The script of a run: every random call is a question, and a depth-first search over the answers visits every branch.
 
-A question is a comparison of a uniform (`uniforms`) that could go either way, or a discrete draw, one choice among integer
-weights. `Explorer` answers the questions of one run after another; `Replay` answers those of one known leaf with real
-numbers.
+A question is a comparison of a uniform (`uniforms`) that could go either way, or a discrete draw, one choice among
+integer weights. `Explorer` answers the questions of one run after another; `Replay` answers those of one known leaf
+with real numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DISCRETE = -1  # stands for the uniform of a discrete draw
 
 
 class Branch:
-    """A question with more than one answer: is a uniform at or above `question`, or which of the weights in `question`."""
+    """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`."""
 
     __slots__ = ("uniform", "question", "answer")
 
@@ -178,7 +178,7 @@ def current() -> Script:
 
 
 def note_seed(library: str, seed: object) -> None:
-    """A generator is seeded by the program: its tape is fixed, unless the caller says that every call has fresh seeds."""
+    """The program seeds a generator: its tape is fixed, unless the caller says that every call has fresh seeds."""
     if seed is None:
         return
     script = current()

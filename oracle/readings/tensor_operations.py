@@ -1,7 +1,7 @@
 """What torch operations make of tensors of uniforms that are not known yet.
 
-Operations that only move elements are applied to the tensor and to its places; comparisons and monotone operations are in
-`tensor_numbers`. Everything else needs the numbers and refuses the reading.
+Operations that only move elements are applied to the tensor and to its places; comparisons and monotone operations are
+in `tensor_numbers`. Everything else needs the numbers and refuses the reading.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def _known(dtype: torch.dtype) -> bool:
         return torch.equal((values * 2.0**53).frac(), torch.zeros_like(values))
     wide = _rand(4096, generator=_Generator().manual_seed(0))
     expected = wide.to(dtype)
-    return torch.equal(values, expected.masked_fill(expected == 1, 0)) and not bool((wide.double() * 2**24).frac().any())
+    return torch.equal(values, expected.masked_fill(expected == 1, 0)) and not bool(
+        (wide.double() * 2**24).frac().any()
+    )
 
 
 def grid_of(tensor: torch.Tensor) -> Grid:

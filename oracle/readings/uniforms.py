@@ -1,9 +1,9 @@
 """A number that is not known yet: a uniform, or a monotone function of one, until it is compared.
 
-A `Uniform` knows of itself that it is the k-th point of its grid with lo <= k <= hi. A comparison that both a smaller and
-a larger k would satisfy differently branches, and narrows the interval. Arithmetic with known numbers is put off
-(`Derived`): `value(k)` replays the very float operations at the k-th grid point, so every branch is cut where the
-unmodified code would cut it.
+A `Uniform` knows of itself that it is the k-th point of its grid, lo <= k <= hi. A comparison that is true for some of
+these and false for others branches, and narrows the interval. Arithmetic with known numbers is put off (`Derived`):
+`value(k)` replays the very float operations at the k-th grid point, so every branch is cut where the unmodified code
+would cut it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Generators that are not scripted must stay untouched: their states are set, and compared after the runs.
 
-These are the global generators of Python, numpy and torch, and those that the program holds. All get their own state back.
+These are the global generators of Python, numpy and torch, and those that the program holds. All get their own state
+back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-(* Binary rationals (stdlib Q with Qred) compute what the theorems over mathcomp's
-   rat (or any realFieldType) talk about. *)
+(* Binary rationals compute what the theorems talk about: the block law computed over Q (by vm_compute, in the golden *)
+(* vectors) is the law of the theorems in any realFieldType, hence exact.                                             *)
 From Coq Require Import ZArith QArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ssrZ.
-From Draftproof Require Import Programs Expectation Step Exact Recursive Traversal Tree Morph.
+From Draftproof Require Import Programs Trees Verifiers Schemes Expectation Exact Populated Recursive_rejection Traversal Drafting.
+From Draftproof Require Import One_hot Homomorphism.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -83,23 +84,40 @@ rewrite /zR intr_eq0; case: (Qnum a) => [|d|d] //=.
   by apply/negP => /eqP [] ; case: (Pos2Nat.is_succ d) => n ->.
 Qed.
 
-(* end to end: the law computed over Q (e.g. by vm_compute) has exactly the target's
-   expectations, over any realFieldType R *)
-Variables (V : Type) (vs : seq V) (p : seq V -> V -> Q) (d : dtree QO V).
-Let pR s x : R := qR (p s x).
-Let tR : dtree F V := tmap (F := QO) (G := F) qR d.
-Hypothesis pP : forall s, pmf vs (pR s).
-Hypothesis dP : okd vs tR.
+Lemma h0 : qR (o0 QO) = o0 F. Proof. by rewrite /qR /= zR0 mul0r. Qed.
+Lemma h1 : qR (o1 QO) = o1 F. Proof. by rewrite /qR /= zR1 divr1. Qed.
 
-Theorem trav_Q_exact s m g k :
-  E (dmap (F := QO) (G := F) qR (traversal (F := QO) vs p d (Qmake 1 1) (p s) s))
-    (fun o => if o is Some b then fin vs pR m s g b else k)
-  = E (AR (F := F) vs pR m s) g.
+(* every rule's block law is exact, for every scheme that declares laws *)
+Section Exact.
+Variables (V : eqType) (vs : seq V).
+Hypotheses (vs_uniq : uniq vs) (vs_all : forall x, x \in vs).
+
+Theorem block_law_exact (p : seq V -> V -> R) r sch t : (forall s, pmf vs (p s)) -> declares_laws vs sch ->
+  exact vs p [::] (block_law (F := F) vs p r sch t).
 Proof.
-rewrite -(traversal_exact_or pP s m g k dP); congr (E _ _); apply/esym.
-have q1 : qR (o1 QO) = 1 by rewrite /qR /= zR1 divr1.
-have q0 : qR (o0 QO) = 0 by rewrite /qR /= zR0 mul0r.
-rewrite -[in LHS]q1.
-exact: (h_trav (F := QO) (G := F) q0 q1 hadd hsub hmul hdiv hmin hz).
+move=> pP schP; case: r; rewrite /block_law.
+- exact/predraw_follow_random/drafted_ok.
+- exact/tree_exit_random/drafted_ok.
+- exact/recursive_rejection_exact/drafted_ok.
+exact/traversal_exact/drafted_ok.
 Qed.
+
+(* the law computed over Q is the law of the theorems, and is exact as soon as the rows are laws *)
+Variables (p q : seq V -> V -> Q) (n : scheme_name V).
+Let pR s x : R := qR (p s x).
+Let rR s x : R := qR (q s x).
+
+Theorem block_law_Q r t : block_law (F := F) vs pR r (scheme_of (F := F) vs rR n) t =
+  dmap (F := QO) (G := F) qR (block_law (F := QO) vs p r (scheme_of (F := QO) vs q n) t).
+Proof.
+apply: (h_block_law (F := QO) (G := F) h0 h1 hadd hsub hmul hdiv hmin hz) => // t' s e.
+exact: (h_scheme (F := QO) (G := F) h0 h1 hadd hsub hdiv hmin hz).
+Qed.
+
+Theorem block_law_Q_exact r t : (forall s, pmf vs (pR s)) -> (forall s, pmf vs (rR s)) ->
+  exact vs pR [::] (dmap (F := QO) (G := F) qR (block_law (F := QO) vs p r (scheme_of (F := QO) vs q n) t)).
+Proof.
+by move=> pP qP; rewrite -block_law_Q; apply: block_law_exact => //; apply: schemes_declare_laws.
+Qed.
+End Exact.
 End Hom.

@@ -73,4 +73,9 @@ by case: ranked => // x l [<-]; apply: point_pmf.
 Qed.
 Lemma fixed_ok tree : declares_laws vs (fixed F tree).
 Proof. by move=> t s e r; rewrite /fixed; case: drop => // x l [<-]; apply: point_pmf. Qed.
+
+Theorem schemes_declare_laws n : declares_laws vs (scheme_of (F := F) vs q n).
+Proof.
+case: n => [||||tree]; [exact: with_replacement_ok|exact: without_replacement_ok|exact: top_k_ok|exact: greedy_ok|exact: fixed_ok].
+Qed.
 End Schemes.

@@ -39,3 +39,18 @@ Fixpoint topology (n : nat) (s : seq V) : slot :=
 Definition fixed : scheme F V := fun t s elders =>
   if drop (size elders) (children_of s) is x :: _ then Some (point x) else None.
 End Schemes.
+
+Inductive scheme_name (V : Type) :=
+  | With_replacement | Without_replacement | Top_k | Greedy | Fixed of seq (seq V).
+Arguments With_replacement {V}.
+Arguments Without_replacement {V}.
+Arguments Top_k {V}.
+Arguments Greedy {V}.
+Definition scheme_of (F : ops) (V : eqType) (vs : seq V) (q : seq V -> V -> F) (n : scheme_name V) : scheme F V :=
+  match n with
+  | With_replacement => with_replacement q
+  | Without_replacement => without_replacement vs q
+  | Top_k => top_k vs q
+  | Greedy => greedy vs q
+  | Fixed tree => fixed F tree
+  end.

@@ -120,3 +120,18 @@ Definition predraw_follow_on (l : seq (seq V)) : dist F (seq V) :=
 Definition tree_exit_on (l : seq (seq V)) : dist F (seq V) :=
   let l := undup l in tree_exit vs p (fun u => u \in l) ([::] :: l).
 End OnTree.
+
+(* The law of the emitted block over everything random: the draws that populate the tree from a drafting scheme, and
+   the verifier's own (reference/blocks.py, block_law). *)
+Inductive rule := Predraw_follow | Tree_exit | Recursive_rejection | Traversal.
+Section BlockLaw.
+Variables (F : ops) (V : eqType) (vs : seq V) (p : seq V -> V -> F).
+Definition block_law (r : rule) (sch : scheme F V) (t : slot) : dist F (seq V) :=
+  let d := drafted sch t [::] in
+  match r with
+  | Predraw_follow => bind (drawn vs d) (predraw_follow_on vs p)
+  | Tree_exit => bind (drawn vs d) (tree_exit_on vs p)
+  | Recursive_rejection => recursive_rejection vs p d (p [::]) [::]
+  | Traversal => emitted (traversal vs p d (o1 F) (p [::]) [::])
+  end.
+End BlockLaw.

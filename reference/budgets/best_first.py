@@ -9,6 +9,7 @@ by decreasing mass, ties to the lexicographically smallest rank tuple, which put
 """
 
 from collections.abc import Iterator
+from functools import cache
 from heapq import heappop, heappush
 from itertools import accumulate, islice
 
@@ -27,10 +28,11 @@ def best_first(draft: Model, depth: int) -> Iterator[tuple[Prefix, Rational]]:
     The predecessor is at least as heavy, so nothing comes late, and there is only one, so nothing comes twice.
     """
     frontier: list[tuple[Rational, Ranks, Prefix, Rational]] = []  # minus mass, ranks, parent, mass of the parent
+    order = cache(ranked)
 
     def offer(ranks: Ranks, parent: Prefix, mass: Rational) -> None:
         law = draft(parent)
-        tokens = ranked(law)
+        tokens = order(law)
         if ranks[-1] < len(tokens):
             heappush(frontier, (-mass * law[tokens[ranks[-1]]], ranks, parent, mass))
 
@@ -38,7 +40,7 @@ def best_first(draft: Model, depth: int) -> Iterator[tuple[Prefix, Rational]]:
         offer((0,), (), ONE)
     while frontier:
         minus_mass, ranks, parent, parent_mass = heappop(frontier)
-        path = (*parent, ranked(draft(parent))[ranks[-1]])
+        path = (*parent, order(draft(parent))[ranks[-1]])
         yield path, -minus_mass
         offer((*ranks[:-1], ranks[-1] + 1), parent, parent_mass)
         if len(path) < depth:

@@ -49,16 +49,19 @@ def legal(build: Build) -> Build:
 
 
 class Coins:
-    """A chance for ordinary code: every decision is one call of ``random.random``."""
+    """A chance for ordinary code: every decision is one uniform."""
+
+    def uniform(self) -> float:
+        return random.random()
 
     def flip(self, probability: Any, at: Any = None) -> bool:
-        return bool(random.random() < float(probability)) if 0 < probability < 1 else bool(probability >= 1)
+        return bool(self.uniform() < float(probability)) if 0 < probability < 1 else bool(probability >= 1)
 
     def draw(self, law: Law[Any], at: Any = None) -> Any:
         outcomes, total = list(law), 0.0
         if len(outcomes) == 1:
             return outcomes[0]
-        u = random.random()
+        u = self.uniform()
         for outcome in outcomes[:-1]:
             total += float(law[outcome])
             if u < total:
@@ -386,6 +389,18 @@ def stale_slot_submitted(setting: Setting, chance: Chance) -> Node:
     return filled(setting, chance, laws)
 
 
+@faulty
+def forced_token_declared_q(setting: Setting, chance: Chance) -> Node:
+    """6c, fault 15: an exhausted row is filled with a token that it gives no mass, and still declared."""
+
+    def laws(path: Prefix, elders: tuple[int, ...]) -> tuple[Law[int], Law[int]]:
+        law = Law.point(drafting.ranked(setting.draft(path))[0])
+        rest = law.without(elders)
+        return (Law.point(min(token for token in range(setting.vocabulary) if token not in elders)), law) if rest is None else (rest, rest)
+
+    return filled(setting, chance, laws)
+
+
 # --- what must not be flagged -------------------------------------------------------------------------------------------------------------------
 
 
@@ -481,6 +496,19 @@ def live_tree_smaller(setting: Setting, chance: Chance) -> Node:
 def other_plan_temperature(setting: Setting, chance: Chance) -> Node:
     """Planned at another temperature than replayed: the topology is what it is."""
     return populate(setting.topology[::-1], replay(setting.draft, setting.vocabulary), chance)
+
+
+def dead_slots_kept(setting: Setting, chance: Chance) -> Node:
+    """Fault 14: a dropped slot has no token, and still its declared law: a verifier that does not skip it updates the residual."""
+
+    def fill(slot: Slot, path: Prefix, declared: Law[int] | None) -> Node:
+        if not slot:
+            return Node(path, declared)
+        best = drafting.ranked(setting.draft(path))[0]
+        live = fill(slot[0], (*path, best), Law.point(best))
+        return Node(path, declared, (live, *(Node((*path, -1), setting.draft(path)) for _ in slot[1:])))
+
+    return fill(setting.topology, (), None)
 
 
 def shared_list(setting: Setting, chance: Chance) -> Node:

@@ -2,20 +2,41 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from draftproof.oracle.generators import Generator
 from draftproof.oracle.sessions import Session, Toy
 from draftproof.reference.chance import law_of
 from draftproof.reference.laws import ZERO, Law, mixture
 from draftproof.reference.models import Model, Prefix
-from draftproof.reference.rounds import Round, after, generation_law, target_law
+from draftproof.reference.rounds import after, generation_law
 from draftproof.reference.trees import Node, Slot, level_order
 from draftproof.reference.verifiers.descent import Verifier
 
 from .replay_plants import Build, Coins, Setting
 
+CHAIN: Slot = (((),),)
 PAIRS: Slot = (((),), ((),))  # two siblings, a child below each
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a generator works; each field away from its default is a fault.
+
+    ``keep``: (accepted path as node numbers, root first; number of nodes) -> nodes kept.  ``score``: (committed tokens, path) -> target row used in
+    place of the session's.  ``coins``: a new source of decisions, asked for at every round.
+    """
+
+    build: Build
+    verify: Verifier
+    topology: Slot = PAIRS
+    keep: Callable[[Sequence[int], int], Sequence[int]] = lambda path, nodes: path
+    score: Callable[[Prefix, Prefix], Law[int]] | None = None
+    coins: Callable[[], Any] = Coins
+    emits_bonus: bool = True
+    stops: bool = True
 
 
 @lru_cache(maxsize=1 << 16)
@@ -23,76 +44,74 @@ def law(row: tuple[float, ...]) -> Law[int]:
     return Law.row(row)
 
 
-def model_of(session: Session, root: int) -> tuple[Model, Model]:
-    """(draft, target) of the session as models of the tokens after the root."""
-
-    def draft(path: Prefix) -> Law[int]:
-        return law(tuple(session.draft((root, *path))))
-
-    def target(path: Prefix) -> Law[int]:
-        return law(tuple(session.target((root, *path), [0, *range(len(path))])[-1]))
-
-    return draft, target
-
-
-def generate(session: Session, build: Build, verify: Verifier, keep: Callable[[Sequence[int]], Sequence[int]] = list) -> list[int]:
-    """Rounds of draft, score, verify, keep.  ``keep`` turns the node numbers of the accepted path, root first, into those that are kept."""
+def generate(session: Session, rules: Rules) -> list[int]:
+    """Rounds of draft, score, verify, keep.  The last token is drawn without a draft."""
     emitted: list[int] = []
     root = session.prompt[-1]
-    while len(emitted) < session.length and (not emitted or emitted[-1] != session.eos):
-        draft, target = model_of(session, root)
-        topology = PAIRS if session.length - len(emitted) > 1 else ()
-        tree = build(Setting(session.vocabulary, draft, target, topology), Coins())
+    coins = rules.coins
+    while len(emitted) < session.length and (not rules.stops or not emitted or emitted[-1] != session.eos):
+        chance = coins()
+
+        def draft(path: Prefix, root: int = root) -> Law[int]:
+            return law(tuple(session.draft((root, *path))))
+
+        def target(path: Prefix, root: int = root) -> Law[int]:
+            return law(tuple(session.target((root, *path), [0, *range(len(path))])[-1]))
+
+        topology = rules.topology if session.length - len(emitted) > 1 else ()
+        tree = rules.build(Setting(session.vocabulary, draft, target, topology), chance)
         nodes = level_order(tree)
-        index = {id(node): position for position, node in enumerate(nodes)}
+        index = {id(child): position for position, child in enumerate(nodes)}
         parents = [0] * len(nodes)
-        for position, node in enumerate(nodes):
+        for node in nodes:
             for child in node.children():
-                parents[index[id(child)]] = position
+                parents[index[id(child)]] = index[id(node)]
         rows = session.target([root, *(node.token for node in nodes[1:])], parents)
         scored = {node.path: law(tuple(row)) for node, row in zip(nodes, rows, strict=True)}
-        answer = verify(lambda path: scored[path] if path in scored else target(path), tree, Coins())
-        bonus = Coins().draw(answer.bonus)
-        kept, at = [], index[id(answer.node)]
+        if rules.score is not None:
+            committed = (*session.prompt, *emitted)
+            scored = {path: rules.score(committed, path) for path in scored}
+        answer = rules.verify(lambda path: scored[path] if path in scored else target(path), tree, chance)  # noqa: B023 (called at once)
+        bonus = chance.draw(answer.bonus)
+        path, at = [0], index[id(answer.node)]
         while at:
-            kept.append(at)
+            path.insert(1, at)
             at = parents[at]
-        session.target([root, *(node.token for node in nodes[1:])], parents)  # the plants above may have scored paths of their own
-        session.keep(keep([0, *reversed(kept)]))
-        emitted += [*answer.node.path, bonus]
+        session.target([root, *(node.token for node in nodes[1:])], parents)  # a plant may have scored other trees meanwhile
+        session.keep(rules.keep(path, len(nodes)))
+        emitted += [*answer.node.path, bonus] if rules.emits_bonus else answer.node.path or [bonus]
         root = bonus
-        if session.eos in emitted:
+        if rules.stops and session.eos in emitted:
             emitted = emitted[: emitted.index(session.eos) + 1]
     return emitted[: session.length]
 
 
-def generator(name: str, build: Build, verify: Verifier, keep: Callable[[Sequence[int]], Sequence[int]] = list) -> Generator:
-    return Generator(lambda session: generate(session, build, verify, keep), name)
+def generator(name: str, rules: Rules) -> Generator:
+    return Generator(lambda session: generate(session, rules), name)
 
 
-def block_law(build: Build, verify: Verifier, setting: Setting) -> Law[Prefix]:
+def block_law(rules: Rules, setting: Setting, committed: Prefix = ()) -> Law[Prefix]:
     """Exact law of the block of one round, over the draws of the build and the coins of the verifier."""
-    trees = law_of(lambda chance: build(setting, chance))
-    return mixture((mass, on_tree(verify, setting.target, tree)) for tree, mass in trees.items())
+    trees = law_of(lambda chance: rules.build(setting, chance))
+    score = rules.score
+    target: Model = setting.target if score is None else lambda path: score(committed, path)
+    return mixture((mass, on_tree(rules.verify, target, tree)) for tree, mass in trees.items())
 
 
 def on_tree(verify: Verifier, target: Model, tree: Node) -> Law[Prefix]:
-    weights: defaultdict[Prefix, object] = defaultdict(lambda: ZERO)
+    weights: defaultdict[Prefix, Any] = defaultdict(lambda: ZERO)
     for answer, mass in law_of(lambda chance: verify(target, tree, chance)).items():
         for token, share in answer.bonus.items():
             weights[(*answer.node.path, token)] += mass * share
     return Law(weights)
 
 
-def exact(toy: Toy, build: Build, verify: Verifier) -> tuple[Law[Prefix], Law[Prefix]]:
-    """Exact law of what ``generate`` emits on ``toy``, and the target's."""
+def exact(toy: Toy, rules: Rules) -> Law[Prefix]:
+    """Exact law of what ``generate`` emits on ``toy`` by these builds, verifiers and scores, whatever state is kept being the right one."""
 
     def round_at(context: Prefix) -> Law[Prefix]:
-        draft, target = after(toy.draft, toy.prompt + context), after(toy.target, toy.prompt + context)
-        return block_law(build, verify, Setting(toy.vocabulary, draft, target, PAIRS if toy.length - len(context) > 1 else ()))
+        committed = toy.prompt + context
+        topology = rules.topology if toy.length - len(context) > 1 else ()
+        return block_law(rules, Setting(toy.vocabulary, after(toy.draft, committed), after(toy.target, committed), topology), committed)
 
-    return emitted_law(toy, round_at), target_law(after(toy.target, toy.prompt), toy.length, toy.eos)
-
-
-def emitted_law(toy: Toy, round_at: Round) -> Law[Prefix]:
     return generation_law(round_at, toy.length, toy.eos)

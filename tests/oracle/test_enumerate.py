@@ -2,7 +2,6 @@
 
 import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -125,11 +124,17 @@ def test_a_program_without_randomness() -> None:
 COUNTER = count()
 HELD: Any = np.random.default_rng(7)
 KEPT: list[int] = []
+LAZY: list[float] = []
 
 
 def previous() -> int:
     KEPT.append(random.randrange(3))
     return KEPT[-2] if len(KEPT) > 1 else 0
+
+
+def outliving() -> bool:
+    LAZY.append(random.random())
+    return LAZY[-2] < 0.5 if len(LAZY) > 1 else True
 
 
 def swallowing() -> float:
@@ -157,7 +162,11 @@ class Verifier:
         (lambda: next(COUNTER) % 2, "the same script gave"),
         (lambda: next(COUNTER) % 2 and random.random() < 0.5, "not controlled"),
         (previous, "the same script gave"),
-        (lambda: [random.random() < 0.5 for _ in range(random.randrange(2) + next(COUNTER) % 2)] == [], "another question"),
+        (
+            lambda: [random.random() < 0.5 for _ in range(random.randrange(2) + next(COUNTER) % 2)] == [],
+            "another question",
+        ),
+        (outliving, "outlived the run"),
         (swallowing, "used as a plain number"),
         (lambda: random.random(), "returned"),
         (lambda: (random.random() + random.random()) < 1, "combines two uniforms"),
@@ -234,24 +243,18 @@ def test_generators_and_functions_are_put_back(program: Callable[[], Hashable]) 
     assert HELD.bit_generator.state == held
 
 
-def test_torch_imported_by_the_program() -> None:
-    """At the first call it is scripted; later it is refused. Needs a fresh interpreter."""
-    code = """
-import random
-from draftproof.oracle.readings.enumerate import Refused, enumerate_law
-def late():
-    if random.random() < 0.0001:
-        import torch
+def test_torch_imported_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its first call torch is scripted; later it is refused."""
+
+    def imports_torch() -> bool:
+        sys.modules["torch"] = torch
         return bool(torch.rand(()) < 0.5)
-def first():
-    import torch
-    return bool(torch.rand(()) < 0.5)
-random.seed(1)
-try:
-    enumerate_law(late)
-except Refused as refused:
-    print(refused)
-print(enumerate_law(first).leaves)
-"""
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert found.stdout.splitlines() == ["torch is imported while branches are explored: import it first", "2"], found.stderr
+
+    def late() -> bool:
+        return random.random() < 1e-9 and imports_torch()
+
+    monkeypatch.delitem(sys.modules, "torch")
+    with pytest.raises(Refused, match="import it first"):
+        enumerate_law(late)
+    del sys.modules["torch"]
+    assert enumerate_law(imports_torch).law == {True: Fraction(1, 2), False: Fraction(1, 2)}

@@ -17,7 +17,9 @@ GENERATOR = scripted_generator("numpy")
 
 def off_by(found: Enumeration[Any], exact: dict[Any, float]) -> float:
     assert sum(found.law.values()) == 1 and not found.failures
-    return 0.5 * sum(abs(float(found.law.get(outcome, 0)) - exact.get(outcome, 0)) for outcome in found.law.keys() | exact)
+    return 0.5 * sum(
+        abs(float(found.law.get(outcome, 0)) - exact.get(outcome, 0)) for outcome in found.law.keys() | exact
+    )
 
 
 def speculative(rng: Any, search: Callable[[Any, Any], Any]) -> int:
@@ -59,7 +61,10 @@ def test_a_batch_with_one_uniform_a_row(search: str) -> None:
 
     found = enumerate_law(program)
     assert found.leaves == 36
-    law = {(a, b, s, t): (0.75, 0.25)[a] * (0.25, 0.75)[b] * P[s] * P[t] for a, b, s, t in product(*2 * [(0, 1)], *2 * [range(3)])}
+    law = {
+        (a, b, s, t): (0.75, 0.25)[a] * (0.25, 0.75)[b] * P[s] * P[t]
+        for a, b, s, t in product(*2 * [(0, 1)], *2 * [range(3)])
+    }
     assert off_by(found, law) < 1e-15
 
 
@@ -81,12 +86,18 @@ half, quarters = {0: 0.5, 1: 0.5}, dict.fromkeys(range(4), 0.25)
 CALLS: list[tuple[Callable[[Any], Hashable], dict[Any, float]]] = [
     (lambda rng: rng.uniform() < 0.25, {True: 0.25, False: 0.75}),
     (lambda rng: rng.uniform(2, 4) < 2.5, {True: 0.25, False: 0.75}),
-    (lambda rng: tuple(rng.uniform([2, 0], [4, 1]) < [2.5, 0.5]), {(a, b): (0.75, 0.25)[a] / 2 for a in (0, 1) for b in (0, 1)}),
+    (
+        lambda rng: tuple(rng.uniform([2, 0], [4, 1]) < [2.5, 0.5]),
+        {(a, b): (0.75, 0.25)[a] / 2 for a in (0, 1) for b in (0, 1)},
+    ),
     (lambda rng: int((rng.random(1) * 4).item()), quarters),
     (lambda rng: rng.choice(4), quarters),
     (lambda rng: rng.choice(["a", "b"]), {"a": 0.5, "b": 0.5}),
     (lambda rng: tuple(rng.choice(3, size=2, replace=False)), dict.fromkeys(permutations(range(3), 2), 1 / 6)),
-    (lambda rng: tuple(rng.choice(2, size=(2,), p=[0.25, 0.75])), {(a, b): (1 + 2 * a) * (1 + 2 * b) / 16 for a in (0, 1) for b in (0, 1)}),
+    (
+        lambda rng: tuple(rng.choice(2, size=(2,), p=[0.25, 0.75])),
+        {(a, b): (1 + 2 * a) * (1 + 2 * b) / 16 for a in (0, 1) for b in (0, 1)},
+    ),
     (lambda rng: int(rng.multinomial(1, [0.25] * 4).argmax()), quarters),
     (lambda rng: rng.binomial(1, 0.5), half),
     (lambda rng: tuple(rng.binomial(1, [0.5, 0.0])), {(0, 0): 0.5, (1, 0): 0.5}),
@@ -123,6 +134,12 @@ def test_weights_are_exact() -> None:
     assert found.law == {0: Fraction(0.1) / total, 1: Fraction(0.2) / total, 2: Fraction(0.7) / total}
 
 
+def test_searching_among_nan() -> None:
+    """numpy puts NaN last."""
+    assert enumerate_law(lambda: int(np.searchsorted([np.nan, np.nan], np.random.rand(), side="right"))).law == {0: 1}
+    assert enumerate_law(lambda: int(np.searchsorted([0.25, np.nan], np.random.rand()))).law[1] > Fraction(7, 10)
+
+
 def test_bad_arguments_raise_as_usual() -> None:
     def program() -> int:
         return int(np.random.default_rng().choice(3, p=[0.1, 0.2, 0.6]))
@@ -135,7 +152,13 @@ def test_bad_arguments_raise_as_usual() -> None:
 def test_types_are_those_of_real_draws() -> None:
     def program() -> Hashable:
         modern, legacy = np.random.default_rng(), np.random.RandomState()
-        drawn = (modern.choice(3), legacy.choice(3), modern.choice(["a"]), legacy.binomial(1, 0.5), modern.integers(3, size=2))
+        drawn = (
+            modern.choice(3),
+            legacy.choice(3),
+            modern.choice(["a"]),
+            legacy.binomial(1, 0.5),
+            modern.integers(3, size=2),
+        )
         return isinstance(modern, np.random.Generator), *map(type, drawn), drawn[-1].dtype
 
     assert enumerate_law(program).law == {program(): 1}

@@ -63,7 +63,9 @@ def test_chains(instance: tuple[list[int], torch.Tensor, torch.Tensor]) -> None:
     exact = chain_law(drafts, rows(draft), rows(target))
     assert sum(found.law.values()) == 1 and not found.failures
     assert distance(found.law, exact) < 2e-7
-    assert distance(found.law, chain_law(drafts, rows(draft), rows(target.flip(-1)))) > 1e-2  # another law is told apart
+    assert (
+        distance(found.law, chain_law(drafts, rows(draft), rows(target.flip(-1)))) > 1e-2
+    )  # another law is told apart
 
 
 def test_an_impossible_draft_is_accepted_at_zero() -> None:

@@ -1,4 +1,4 @@
-"""Numbers that are not known yet must branch exactly where real numbers would: compared with every point of a small grid."""
+"""Numbers that are not known yet must branch exactly where real numbers would: tried at every point of a small grid."""
 
 import bisect
 import itertools
@@ -71,7 +71,9 @@ STEPS: dict[str, Callable[[Any, float], Any]] = {
 steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), constants), max_size=3)
 
 
-@given(steps, comparisons, exact_thresholds, comparisons, thresholds, st.booleans(), st.sampled_from([float, np.float64]))
+@given(
+    steps, comparisons, exact_thresholds, comparisons, thresholds, st.booleans(), st.sampled_from([float, np.float64])
+)
 def test_arithmetic_and_comparisons(
     chain: list[tuple[str, float]], first: Any, t: Any, second: Any, s: Any, exchanged: bool, kind: type
 ) -> None:
@@ -106,7 +108,12 @@ def test_division_by_a_uniform() -> None:
 
 
 def test_truth_and_numpy_functions() -> None:
-    for program in (bool, lambda u: bool(u - 0.25), lambda u: bool(np.log1p(-u) < -0.3), lambda u: bool(np.sqrt(u) < 0.3)):
+    for program in (
+        bool,
+        lambda u: bool(u - 0.25),
+        lambda u: bool(np.log1p(-u) < -0.3),
+        lambda u: bool(np.sqrt(u) < 0.3),
+    ):
         assert lazily(program) == plainly(program)
 
 
@@ -204,11 +211,16 @@ def test_tensors(chain: list[str], dtype: torch.dtype, compare: Any, threshold: 
         lambda u: tuple((torch.stack([u, torch.tensor([0.5, 0.1])]) < 0.3).flatten().tolist()),
         lambda u: tuple((u.view(2, 1).expand(2, 3) > torch.tensor([0.1, 0.4, 0.9])).sum(-1).tolist()),
         lambda u: tuple(torch.searchsorted(torch.tensor([0.1, 0.4, 0.4, 1.0]), u, right=True).tolist()),
-        lambda u: tuple(torch.searchsorted(torch.tensor([[0.1, 0.4], [0.3, math.nan]]), u.unsqueeze(1)).flatten().tolist()),
+        lambda u: tuple(
+            torch.searchsorted(torch.tensor([[0.1, 0.4], [0.3, math.nan]]), u.unsqueeze(1)).flatten().tolist()
+        ),
         lambda u: tuple(torch.bucketize(u, torch.tensor([0.25, 0.5])).tolist()),
         lambda u: tuple((torch.zeros_like(u) + (u < 0.5)).tolist()),
         lambda u: tuple((0.5 * torch.tensor(u[0].item()) < torch.tensor([0.1, 0.2])).tolist()),
         lambda u: tuple((torch.tensor([0.1, 0.2]) < u[0].item()).tolist()),
+        lambda u: tuple((u[0] * 0.1 < torch.tensor([0.03, 0.05, 0.07], dtype=torch.bfloat16)).tolist()),
+        lambda u: tuple((torch.tensor([0.03, 0.07], dtype=torch.float16) >= u[0].item() / 10).tolist()),
+        lambda u: bool(u.isfinite().all()) and not bool(u.isnan().any()),
         lambda u: tuple((torch.tensor([v for v in u.tolist()]) < 0.3).tolist()),
         lambda u: bool(u[0]) and u.shape == (2,) and u.dtype == torch.float32 and len(u) == 2,
         lambda u: tuple(part.lt(0.5).item() for part in u.split(1)) + tuple(bool(v < 0.25) for v in u),
@@ -243,6 +255,7 @@ def test_writing_into_tensors() -> None:
         lambda u: str(u),
         lambda u: 1 / (u - 0.5),
         lambda u: torch.log(u - 0.5),
+        lambda u: u.log().isinf(),
         lambda u: torch.zeros(4)[:2].copy_(u),
         lambda u: torch.searchsorted(u, torch.tensor([0.5])),
         hash,

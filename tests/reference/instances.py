@@ -1,15 +1,16 @@
 """Random small instances: a target, a draft, a topology and a drafting scheme, the same whenever asked again."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from draftproof.reference import drafting
 from draftproof.reference.blocks import Block, block_law
+from draftproof.reference.growth import expected_length
 from draftproof.reference.laws import Law
 from draftproof.reference.models import Model, Prefix, marginal, markov, random_law, random_model
-from draftproof.reference.rational import fraction
+from draftproof.reference.rational import Rational, fraction
 from draftproof.reference.trees import Scheme, Slot, uniform_topology
 from draftproof.reference.verifiers import family
 
@@ -97,6 +98,16 @@ def random_case(scheme: str, seed: int, largest: int) -> Case:
 def random_cases(scheme: str, count: int, largest: int = 81, start: int = 0) -> Iterator[Case]:
     """``count`` of them, with seeds from ``start`` on."""
     return (random_case(scheme, seed, largest) for seed in range(start, start + count))
+
+
+def positions(*weights: Sequence[int]) -> Model:
+    """A model with one row of weights a position."""
+    return marginal([Law.row(row) for row in weights])
+
+
+def accepted(verifier: str, target: Model, topology: Slot, scheme: Scheme) -> Rational:
+    """Mean number of accepted drafts."""
+    return expected_length(block_law(family(verifier), target, topology, scheme)) - 1
 
 
 def rows(model: Model) -> brute.Rows:

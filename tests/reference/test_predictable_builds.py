@@ -1,6 +1,7 @@
 """Which trees recursive rejection and traversal may be given: any that grow without looking at a slot's own token."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -105,10 +106,10 @@ def stale(draft: Model) -> Scheme:
 
 @pytest.mark.parametrize("verifier", READERS)
 @pytest.mark.parametrize("make", [elders_decide, mixed_laws, stale])
-def test_predictable_builds_are_lossless(verifier: str, make: object) -> None:
+def test_predictable_builds_are_lossless(verifier: str, make: Callable[[Model], Scheme]) -> None:
     for seed in range(25):
         target, draft = random_model(seed, 3, zeros=0.2), random_model(-1 - seed, 3, zeros=0.2)
-        law = block_law(family(verifier), target, ((), ((),), ()), make(draft))  # type: ignore[operator]
+        law = block_law(family(verifier), target, ((), ((),), ()), make(draft))
         assert total_variation(law, target) == 0
 
 

@@ -11,6 +11,7 @@ from draftproof.reference.verifiers import ALIASES, FAMILIES, Accepted, descend,
 
 from ..instances import ANY_SCHEME, SCHEMES, Case, random_case, random_cases
 from ..test_chance import agree
+from .battery import DEEP, SMALL, assert_lossless
 
 
 def test_names() -> None:
@@ -36,14 +37,33 @@ def emitted(name: str, case: Case, chance: Chance) -> tuple[int, ...]:
     return (*answer.node.path, chance.draw(answer.bonus, at="bonus"))
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ANY_SCHEME)
+def test_lossless(name: str, scheme: str) -> None:
+    assert_lossless(name, scheme, 300, SMALL)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ANY_SCHEME)
+def test_lossless_on_deep_trees(name: str, scheme: str) -> None:
+    assert_lossless(name, scheme, 3, DEEP, start=1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ANY_SCHEME)
+def test_lossless_on_many_deep_trees(name: str, scheme: str) -> None:
+    assert_lossless(name, scheme, 300, DEEP, start=1000)
+
+
 @pytest.mark.parametrize("name", ANY_SCHEME)
 def test_one_program_read_in_three_ways(name: str) -> None:
     """Its exact law by levels, by whole replays, and its samples (false alarm at most 1e-6 for each)."""
     for scheme in ("without_replacement", "with_replacement", "greedy"):
         case = random_case(scheme, 12, 27)
         law = case.law(name)
-        assert law == law_of(lambda chance, case=case: emitted(name, case, chance))  # type: ignore[misc]
-        assert agree(lambda chance, case=case: emitted(name, case, chance), law, 1500, seed=5)  # type: ignore[misc]
+        assert law == law_of(lambda chance, case=case: emitted(name, case, chance))
+        assert agree(lambda chance, case=case: emitted(name, case, chance), law, 1500, seed=5)
 
 
 def test_samples_of_another_verifier_do_not_agree() -> None:

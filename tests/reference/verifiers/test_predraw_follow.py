@@ -1,6 +1,5 @@
 """Predraw and follow."""
 
-import pytest
 
 from draftproof.reference.blocks import block_law, block_law_on_tree, tree_law
 from draftproof.reference.chance import Chance, law_of
@@ -15,26 +14,10 @@ from draftproof.reference.verifiers import Family, Stop, family, predraw_follow
 from draftproof.reference.verifiers.descent import descend
 
 from .. import brute
-from ..instances import SCHEMES, plain, random_cases, rows
-from .battery import DEEP, SMALL, assert_lossless
+from ..instances import plain, random_cases, rows
+from .battery import SMALL
 
 RULE = family("predraw_follow")
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_lossless(scheme: str) -> None:
-    assert_lossless("predraw_follow", scheme, 300, SMALL)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_lossless_on_deep_trees(scheme: str) -> None:
-    assert_lossless("predraw_follow", scheme, 3, DEEP, start=1000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_lossless_on_many_deep_trees(scheme: str) -> None:
-    assert_lossless("predraw_follow", scheme, 100, DEEP, start=1000)
 
 
 def test_joint_law_on_a_fixed_tree() -> None:

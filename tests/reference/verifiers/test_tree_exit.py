@@ -14,23 +14,6 @@ from draftproof.reference.trees import DraftNode, merged
 from draftproof.reference.verifiers import Accepted, Family, family, tree_exit
 
 from ..instances import SCHEMES, random_cases
-from .battery import DEEP, SMALL, assert_lossless
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_lossless(scheme: str) -> None:
-    assert_lossless("tree_exit", scheme, 300, SMALL)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_lossless_on_deep_trees(scheme: str) -> None:
-    assert_lossless("tree_exit", scheme, 3, DEEP, start=1000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_lossless_on_many_deep_trees(scheme: str) -> None:
-    assert_lossless("tree_exit", scheme, 100, DEEP, start=1000)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -1,0 +1,65 @@
+"""The ceilings that a case is held against: what no lossless verifier exceeds, and what an optimal one has at least."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from draftproof.reference.instances import Instance
+from draftproof.reference.rational import Rational
+
+from .subjects import Subject
+
+if TYPE_CHECKING:
+    from .cases import Case
+
+MAX_TREES = 300
+"""The whole-tree program is solved for instances of at most this many draft trees (some 0.1 s); ``draftproof ceiling`` goes further."""
+
+
+def ceiling(case: "Case") -> Rational | None:
+    """A bound on E[L] of every lossless verifier, or None.
+
+    Attained on fixed trees and sampled chains; elsewhere the certified whole-tree ceiling, or a weaker bound where there are too many trees.
+    """
+    if case.instance.deterministic or case.instance.is_chain:
+        return case.length_bound
+    found = _certified(_rows(case.subject), case.instance)
+    return case.length_bound if found is None else found
+
+
+def attained(case: "Case") -> bool:
+    """Whether some lossless verifier reaches ``ceiling`` (up to a solver's accuracy)."""
+    return case.instance.deterministic or case.instance.is_chain or _certified(_rows(case.subject), case.instance) is not None
+
+
+def root_optimum(case: "Case") -> Rational:
+    """The largest probability with which a lossless rule can accept anything."""
+    from draftproof.reference.transport.candidates import set_law
+    from draftproof.reference.transport.node import optimum
+
+    return optimum(case.target(()), set_law(lambda elders: case.scheme(case.instance.topology, (), elders))).value
+
+
+def _rows(subject: Subject) -> Subject:
+    """All of a subject that a ceiling depends on: how it is given rows."""
+    return Subject(
+        _nothing, "rows", rows=subject.rows, dtype=subject.dtype, temperature=subject.temperature, top_k=subject.top_k, top_p=subject.top_p
+    )
+
+
+def _nothing(*_: Any) -> None:
+    raise AssertionError("only its rows are looked at")
+
+
+@lru_cache(maxsize=256)
+def _certified(rows: Subject, instance: Instance) -> Rational | None:
+    """The certified ceiling, None beyond MAX_TREES."""
+    from draftproof.reference.transport.recovery import bound_of
+    from draftproof.reference.transport.tree import TooManyTrees, problem_of
+
+    from .cases import Case
+
+    case = Case(rows, instance)
+    try:
+        return bound_of(problem_of(case.target, instance.topology, case.scheme, MAX_TREES))
+    except TooManyTrees:
+        return None

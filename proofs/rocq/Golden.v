@@ -1,0 +1,109 @@
+(* Golden vectors: small instances as integer rows, the block law of every verifier computed from those very rows over *)
+(* binary rationals, and both written as one JSON object a line (the instance format of reference/instances.py).       *)
+From Coq Require Import ZArith QArith String Ascii DecimalString.
+From mathcomp Require Import all_ssreflect.
+From Draftproof Require Import Programs Trees Verifiers Schemes Binary_rationals.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+
+(* ---- instances *)
+Definition rows := seq (seq nat * seq Z).
+Record instance := Instance {
+  vocabulary : nat; target : rows; draft : rows; scheme : scheme_name nat; children : seq nat
+}.
+
+Fixpoint all_prefixes (V depth : nat) : seq (seq nat) :=          (* of length at most depth, shorter ones first *)
+  if depth is d.+1 then
+    let l := all_prefixes V d in l ++ [seq rcons s x | s <- [seq s <- l | size s == d], x <- iota 0 V]
+  else [:: [::]].
+
+(* pseudo-random weights 0..10, at least one of a row positive *)
+Definition weight (seed : Z) (s : seq nat) (i : nat) : Z :=
+  let h := foldl (fun a t => (a * 31 + Z.of_nat t * 17 + 11) mod 10007)%Z (seed * 7919 + 12345)%Z s in
+  ((h * h + (Z.of_nat i + 3) * (h * 613 + 1009) + Z.of_nat i * 4517) mod 10007 mod 11)%Z.
+Definition row (V : nat) (seed : Z) (s : seq nat) : seq Z :=
+  let l := [seq weight seed s i | i <- iota 0 V] in
+  if all (Z.eqb 0) l then 1%Z :: behead l else l.
+Definition random_rows (V depth : nat) (seed : Z) : rows := [seq (s, row V seed s) | s <- all_prefixes V depth].
+
+Definition drafted_case (V : nat) (children : seq nat) (n : scheme_name nat) (seed : Z) : instance :=
+  Instance V (random_rows V (size children) seed) (random_rows V (size children).-1 (seed + 500)) n children.
+Definition fixed_case (V : nat) (tree : seq (seq nat)) (seed : Z) : instance :=
+  Instance V (random_rows V (height tree) seed) [::] (Fixed tree) [::].
+
+(* ---- the law, from the same rows *)
+Definition normalised (l : seq Z) : seq Q :=
+  let S := foldr Z.add 0%Z l in [seq Qred (inject_Z z / inject_Z S) | z <- l].
+Definition uniform (V : nat) : seq Q := nseq V (Qmake 1 (Pos.of_nat V)).
+Definition model (V : nat) (r : rows) : seq nat -> nat -> Q :=
+  let table := [seq (x.1, normalised x.2) | x <- r] in
+  fun s => let l := foldr (fun x d => if x.1 == s then x.2 else d) (uniform V) table in fun x => nth (Qmake 0 1) l x.
+
+Definition shape (i : instance) : slot :=
+  if scheme i is Fixed tree then topology tree (height tree) [::] else uniform_topology (children i).
+Definition program (r : rule) (i : instance) : dist QO (seq nat) :=
+  let vs := iota 0 (vocabulary i) in
+  block_law (F := QO) vs (model (vocabulary i) (target i)) r
+    (scheme_of (F := QO) vs (model (vocabulary i) (draft i)) (scheme i)) (shape i).
+
+(* outcomes gathered by block, in the order of first appearance; only positive probabilities *)
+Fixpoint add_to (law : seq (seq nat * Q)) (b : seq nat) (w : Q) : seq (seq nat * Q) :=
+  if law is x :: l then if x.1 == b then (b, Qred (x.2 + w)) :: l else x :: add_to l b w else [:: (b, w)].
+Definition gathered (m : dist QO (seq nat)) : seq (seq nat * Q) :=
+  foldl (fun law w => if Z.eqb (Qnum w.1) 0 then law else add_to law w.2 w.1) [::] m.
+
+(* ---- JSON *)
+Local Open Scope string_scope.
+Definition quote : string := String "034" "".
+Fixpoint joined (sep : string) (l : seq string) : string :=
+  if l is x :: l' then if l' is [::] then x else x ++ sep ++ joined sep l' else "".
+Definition of_Z (z : Z) : string := NilZero.string_of_int (Z.to_int z).
+Definition of_nat (n : nat) : string := of_Z (Z.of_nat n).
+Definition of_Q (q : Q) : string := if Pos.eqb (Qden q) 1 then of_Z (Qnum q) else of_Z (Qnum q) ++ "/" ++ of_Z (Zpos (Qden q)).
+Definition text (s : string) : string := quote ++ s ++ quote.
+Definition array (l : seq string) : string := "[" ++ joined ", " l ++ "]".
+Definition object (l : seq (string * string)) : string :=
+  "{" ++ joined ", " [seq text x.1 ++ ": " ++ x.2 | x <- l] ++ "}".
+Definition spelled (s : seq nat) : string := joined " " (map of_nat s).
+Definition of_rows (r : rows) : string := object [seq (spelled x.1, array (map of_Z x.2)) | x <- r].
+Definition of_scheme (i : instance) : string :=
+  let sizes name := object [:: ("scheme", text name); ("children", array (map of_nat (children i)))] in
+  match scheme i with
+  | With_replacement => sizes (if all (pred1 1%N) (children i) then "chain" else "with_replacement")
+  | Without_replacement => sizes "without_replacement"
+  | Top_k => sizes "top_k"
+  | Greedy => sizes "greedy"
+  | Fixed tree => object [:: ("scheme", text "fixed"); ("tree", array [seq text (spelled s) | s <- tree])]
+  end.
+Definition of_instance (i : instance) : string :=
+  object ([:: ("vocabulary", of_nat (vocabulary i)); ("target", of_rows (target i))]
+          ++ (if draft i is [::] then [::] else [:: ("draft", of_rows (draft i))])
+          ++ [:: ("drafting", of_scheme i)])%SEQ.
+Definition of_law (l : seq (seq nat * Q)) : string :=
+  array [seq object [:: ("tokens", array (map of_nat x.1)); ("probability", text (of_Q x.2))] | x <- l].
+Definition name_of (r : rule) : string :=
+  match r with
+  | Predraw_follow => "predraw_follow" | Tree_exit => "tree_exit"
+  | Recursive_rejection => "recursive_rejection" | Traversal => "traversal"
+  end.
+Definition vector (r : rule) (i : instance) : string :=
+  object [:: ("verifier", text (name_of r)); ("instance", of_instance i); ("law", of_law (gathered (program r i)))].
+
+(* ---- the cases: chains to depth 3 at V = 2..4, trees of width 2 to depth 2 at V = 2..3, one node with three siblings *)
+Definition chains : seq instance :=
+  [seq drafted_case x.1.1 (nseq x.1.2 1%N) With_replacement x.2 | x <-
+    [:: (2, 1, 1%Z); (2, 2, 2%Z); (2, 3, 3%Z); (2, 3, 4%Z); (3, 1, 5%Z); (3, 1, 6%Z); (3, 2, 7%Z); (3, 2, 8%Z); (3, 3, 9%Z);
+        (4, 1, 10%Z); (4, 1, 11%Z); (4, 2, 12%Z); (4, 2, 13%Z); (4, 3, 14%Z)]%N].
+Definition trees : seq instance :=
+  flatten [seq [seq drafted_case V c n (Z.of_nat (V * 20 + size c * 3 + sumn c)%N)
+               | c <- [:: [:: 2]; [:: 2; 1]; [:: 1; 2]; [:: 2; 2]]%N, n <- [:: With_replacement; Without_replacement; Top_k; Greedy]]
+          | V <- [:: 2; 3]%N].
+Definition wide : seq instance :=
+  [:: drafted_case 4 [:: 3]%N Without_replacement 201; drafted_case 4 [:: 3]%N Greedy 202; drafted_case 3 [:: 3]%N With_replacement 203;
+      drafted_case 4 [:: 3; 1]%N Top_k 204].
+Definition fixed_trees : seq instance :=
+  [:: fixed_case 2 [:: [:: 0]; [:: 0; 0]; [:: 1]]%N 301; fixed_case 3 [:: [:: 2]; [:: 0]; [:: 2; 1]; [:: 2; 1; 0]]%N 302;
+      fixed_case 3 [:: [:: 1]; [:: 1; 1]; [:: 1; 0]; [:: 0]; [:: 0; 2]]%N 303; fixed_case 4 [:: [:: 3]; [:: 1]; [:: 3; 0]; [:: 3; 2]; [:: 0]]%N 304].
+Definition cases : seq instance := (chains ++ trees ++ wide ++ fixed_trees)%SEQ.
+Definition vectors (r : rule) : seq string := [seq vector r i | i <- cases].

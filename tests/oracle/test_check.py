@@ -1,0 +1,235 @@
+"""`check`: what a subject may do wrong without taking the judge down, and what is said about it."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from draftproof.oracle import Subject, SubjectError, chain, check
+from draftproof.oracle.catalogue import catalogue, find
+from draftproof.oracle.faults import chains
+from draftproof.oracle.faults.rows import arrays, on_chain, pick
+from draftproof.reference.instances import parse
+
+ONE = [find("chain-one-draft")]
+
+
+def right(drafts: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One token a round, from the target's first row."""
+    blocks = np.full((len(drafts), drafts.shape[1] + 1), -1)
+    blocks[:, 0] = [pick(row) for row in target[:, 0].tolist()]
+    return blocks, np.zeros(len(drafts), dtype=int)
+
+
+def error(answer: Callable[..., Any], **declares: Any) -> str:
+    """What is said about a chain subject that cannot be judged."""
+    report = check(arrays("chain", **declares)(answer), ONE, time_limit=20)
+    assert report.outcome == "error" and report.exit_code == 2 and not report.verdicts
+    (failure,) = report.errors
+    assert failure.instance == "chain-one-draft"
+    return failure.message
+
+
+def raises(drafts: Any, declared: Any, target: Any) -> Any:
+    raise RuntimeError("no such kernel")
+
+
+def raises_sometimes(drafts: Any, declared: Any, target: Any) -> Any:
+    blocks, accepted = right(drafts, target)
+    if blocks[0, 0] == 1:
+        raise IndexError("index 3 is out of bounds")
+    return blocks, accepted
+
+
+def block(*tokens: float) -> np.ndarray:
+    return np.array([tokens])
+
+
+def count(*accepted: int) -> np.ndarray:
+    return np.array(accepted)
+
+
+PAIR = "not a pair (blocks, accepted)"
+ANSWERS: dict[str, tuple[Any, str]] = {
+    "nothing": (None, f"always returned None, {PAIR}"),
+    "blocks only": (block(0, -1), f"always returned array([[ 0, -1]]), {PAIR}"),
+    "three things": ((1, 2, 3), f"always returned (1, 2, 3), {PAIR}"),
+    "text": (("ab", count(0)), "always returned blocks of type <U2, not integers"),
+    "flat blocks": ((np.zeros(2, int), count(0)), "always returned blocks of shape [2] for a batch of 1 rows, not [1, depth + 1]"),
+    "too many rows": ((np.zeros((3, 2), int), count(0)), "always returned blocks of shape [3, 2] for a batch of 1 rows, not [1, depth + 1]"),
+    "no columns": ((np.zeros((1, 0), int), count(0)), "always returned blocks of shape [1, 0] for a batch of 1 rows, not [1, depth + 1]"),
+    "ragged": (([[0, 1], [2]], [1, 0]), "always returned blocks = [[0, 1], [2]], not an array"),
+    "accepted of another shape": ((block(0, -1), block(0)), "always returned accepted of shape [1, 1] for a batch of 1 rows, not [1]"),
+    "token too large": ((block(3, -1), count(0)), "always emitted [3, -1]: tokens must be below the vocabulary's 3"),
+    "token too small": ((block(-2, -1), count(0)), "always emitted [-2, -1]: tokens must be below the vocabulary's 3"),
+    "empty block": ((block(-1, -1), count(0)), "always emitted [-1, -1]: a block is at least one token, then padding of -1 only"),
+    "hole": ((block(-1, 0), count(0)), "always emitted [-1, 0]: a block is at least one token, then padding of -1 only"),
+    "wrong count": ((block(0, -1), count(1)), "always emitted [0, -1] with accepted = 1: a block is the accepted drafts and one bonus token"),
+    "too long": ((block(0, 1, 2), count(2)), "always emitted [0, 1, 2] with accepted = 2: a block is the accepted drafts and one bonus token"),
+    "NaN": ((block(np.nan, 0), count(0)), "always returned NaN in blocks"),
+    "numbers with a point": ((block(0.0, 1.0), count(1)), "always returned blocks of type float64, not integers"),
+    "objects": ((np.array([[None, 1]]), count(1)), "always returned blocks of type object, not integers"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_nonsense_is_named(name: str) -> None:
+    answer, said = ANSWERS[name]
+    assert error(lambda drafts, declared, target: answer).startswith(said)
+
+
+def test_the_report_says_which_instance() -> None:
+    report = check(arrays("chain", name="engine")(lambda drafts, declared, target: None), ONE)
+    assert str(report) == f"error        engine\n  error       instance chain-one-draft: always returned None, {PAIR}"
+
+
+def test_raising() -> None:
+    assert error(raises).startswith("always raised RuntimeError: no such kernel (test_check.py:")
+    message = error(raises_sometimes)
+    assert message.startswith("with probability 0.3 raised IndexError: index 3 is out of bounds (test_check.py:")
+    assert message.endswith(", in raises_sometimes)")
+
+
+def test_raising_while_integrated_or_sampled() -> None:
+    for randomness in ("uniforms", "seeds"):
+        message = error(lambda drafts, declared, target, **_: raises(drafts, declared, target), randomness=randomness)
+        assert "raised RuntimeError: no such kernel (test_check.py:" in message
+    report = check(arrays("chain")(raises), ONE, way="sample")
+    assert report.errors[0].message.startswith("raised RuntimeError: no such kernel (test_check.py:")
+
+
+def test_what_was_judged_before_stays() -> None:
+    @on_chain()
+    def verify(drafts: list[int], declared: Any, target: list[list[float]]) -> list[int]:
+        if len(target[0]) == 4:
+            raise ValueError("only 3 tokens, please")
+        return [pick(target[0])]
+
+    names = ["chain-one-draft", "chain-block", "chain-pairs"]
+    report = check(verify, map(find, names))
+    assert [failure.instance for failure in report.errors] == ["chain-block"]
+    assert {verdict.instance for verdict in report.verdicts} == {"chain-one-draft", "chain-pairs"}
+    assert report.exit_code == 2
+
+
+def test_gives_up_after_three_errors() -> None:
+    report = check(arrays("chain")(raises))
+    assert len(report.errors) == 3 and not report.verdicts
+
+
+def spins(drafts: Any, declared: Any, target: Any) -> Any:
+    while True:
+        pass
+
+
+def sleeps(drafts: Any, declared: Any, target: Any) -> Any:
+    time.sleep(100)
+
+
+def spins_whatever_happens(drafts: Any, declared: Any, target: Any) -> Any:
+    while True:
+        try:
+            time.sleep(100)
+        except Exception:  # noqa: S110
+            pass
+
+
+@pytest.mark.parametrize("hangs", [spins, sleeps, spins_whatever_happens])
+def test_hanging(hangs: Callable[..., Any]) -> None:
+    start = time.monotonic()
+    report = check(arrays("chain")(hangs), [*ONE, find("chain-block")], time_limit=0.3)
+    assert time.monotonic() - start < 5
+    assert report.exit_code == 2 and len(report.errors) == 1  # nothing more is asked of it
+    assert report.errors[0].message == "did not come back within the time limit of 0.3 s; nothing more is asked of it"
+
+
+def test_no_time_limit_outside_the_main_thread() -> None:
+    reports = []
+    thread = threading.Thread(target=lambda: reports.append(check(chains.always_accepts, ONE, time_limit=20)))
+    thread.start()
+    thread.join()
+    assert reports[0].outcome == "nonconform"
+
+
+def test_overwritten_arguments() -> None:
+    def verify(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray) -> Any:
+        answer = right(drafts, target)
+        target[:, 0] = declared[:, 0] = 0.25
+        return answer
+
+    assert error(verify) == "overwrote its argument declared, target without declaring that it does"
+    assert check(arrays("chain", overwrites=("declared", "target"))(verify), ONE).outcome == "conform"
+
+
+def test_missing_engine_device_and_reading() -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        message = error(raises, framework="torch", device="cuda")
+        assert message.endswith("needs the device 'cuda', and this machine has no CUDA device")
+    report = check(chains.always_accepts, ONE, way="integrate")
+    assert report.exit_code == 2
+    assert "cannot be read by integrate" in report.errors[0].message
+    assert "does not take its uniforms as an argument" in report.errors[0].message
+
+
+def test_incomplete_instance() -> None:
+    source = {"vocabulary": 2, "target": {"": [1, 1]}, "draft": {"": [1, 3]}, "drafting": {"scheme": "chain", "children": [1]}}
+    report = check(chains.always_accepts, [parse(source)])
+    assert report.errors[0].message == 'the instance is incomplete: target has no row for prefix "0"'
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"alpha": 0}, "alpha must be in"), ({"tolerance": 1.0}, "tolerance must be in"), ({"time_limit": 0}, "time limit must be positive")],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        check(chains.always_accepts, ONE, **settings)
+
+
+def test_a_tree_for_a_chain_subject() -> None:
+    report = check(chains.always_accepts, [find("tree-siblings")])
+    assert "takes chains; tree-siblings is a tree" in report.errors[0].message
+
+
+def test_default_instances_are_those_that_suit() -> None:
+    seen: list[str] = []
+    check(arrays("chain", name="engine")(raises), observe=lambda name, done, total: seen.append(f"{name} {done} {total}"))
+    chains_only = sum(instance.is_chain for instance in catalogue())
+    assert seen[:2] == [f"engine on chain-one-draft 0 {chains_only}", f"engine on chain-argmax-draft 1 {chains_only}"]
+
+
+def test_callables_of_every_form() -> None:
+    @chain(family="token", framework="numpy", dtype="float64")
+    def decorated(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray) -> Any:
+        return right(drafts, target)
+
+    class Engine:
+        def __call__(self, drafts: np.ndarray, declared: np.ndarray, target: np.ndarray) -> Any:
+            return right(drafts, target)
+
+    assert check(decorated, ONE).outcome == "nonconform"  # lossless, and accepts less than what it claims to be
+    subject = Subject(Engine(), "engine", shape="chain", framework="numpy")
+    assert check(subject, ONE).outcome == "conform"
+    with pytest.raises(SubjectError, match="3 is not callable"):
+        check(3)  # type: ignore[arg-type]
+
+
+def test_none_judged_is_not_a_pass() -> None:
+    report = check(chains.always_accepts, [])
+    assert report.outcome == "error" and report.exit_code == 2
+
+
+def test_tolerance_decides() -> None:
+    assert check(chains.unlikely_drafts_cut, ONE).outcome == "nonconform"
+    assert check(chains.unlikely_drafts_cut, ONE, tolerance=0.2).outcome == "conform"
+
+
+def test_every_verdict_has_a_record() -> None:
+    seen: list[Any] = []
+    report = check(chains.always_accepts, [*ONE, find("tree-siblings")], record=seen.append)
+    assert seen == [*report.verdicts, *report.errors]

@@ -1,0 +1,160 @@
+"""The real command line, each run a process: exit codes, readable complaints, reports that survive what a subject does."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUBJECTS = '''
+import os, random, signal, sys, time
+
+def answer(drafts, target):
+    blocks = [[random.choices(range(target.shape[2]), row)[0]] + [-1] * drafts.shape[1] for row in target[:, 0].tolist()]
+    return blocks, [0] * len(blocks)
+
+def declare(**declares):
+    return lambda function: setattr(function, "__draftproof__", {"shape": "chain", "framework": "numpy", "dtype": "float64", **declares}) or function
+
+@declare()
+def lossless(drafts, declared, target):
+    """One token a round."""
+    return answer(drafts, target)
+
+@declare()
+def accepts_all(drafts, declared, target):
+    last = [random.choices(range(target.shape[2]), row)[0] for row in target[:, -1].tolist()]
+    return [[*row, token] for row, token in zip(drafts.tolist(), last)], [drafts.shape[1]] * len(last)
+
+@declare()
+def chatty(drafts, declared, target):
+    print("loading weights ...")
+    os.write(1, b"{ banner of a solver\\n")
+    return answer(drafts, target)
+
+@declare()
+def leaves(drafts, declared, target):
+    if target.shape[2] == 4:
+        os._exit(7)
+    return answer(drafts, target)
+
+@declare()
+def dies(drafts, declared, target):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+@declare()
+def hangs(drafts, declared, target):
+    while True:
+        try:
+            time.sleep(100)
+        except Exception:
+            pass
+
+@declare()
+def strange(drafts, declared, target):
+    return None
+'''
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("engine")
+    (folder / "engine.py").write_text(SUBJECTS)
+    (folder / "broken.py").write_text("import a_module_that_is_not_there\n")
+    (folder / "tiny.json").write_text(
+        json.dumps(
+            {
+                "vocabulary": 2,
+                "target": {"": [1, 3], "0": [2, 1], "1": [1, 1]},
+                "draft": {"": [1, 1]},
+                "drafting": {"scheme": "chain", "children": [1]},
+            }
+        )
+    )
+    return folder
+
+
+def cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "draftproof.cli", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_conform(here: Path) -> None:
+    done = cli(here, "check", "engine:lossless", "--instance", "chain-one-draft", "--instance", "tiny.json", "--json", "out.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("conform      engine:lossless\n")
+    report = json.loads((here / "out.json").read_text())
+    assert report["outcome"] == "conform" and report["settings"]["alpha"] == 1e-6
+    assert {verdict["instance"] for verdict in report["verdicts"]} == {"chain-one-draft", "tiny.json"}
+
+
+def test_nonconform_and_the_command_it_prints(here: Path) -> None:
+    done = cli(here, "check", "engine.py:accepts_all@token", "--instance", "tiny.json")
+    assert done.returncode == 1
+    sentence = "at the root the next token should be 0 with probability 0.25; it is 0.5"
+    assert sentence in done.stdout
+    commands = {line.partition("see it again: ")[2] for line in done.stdout.splitlines() if "see it again" in line}
+    assert commands == {"draftproof law tiny.json --subject engine.py:accepts_all@token"}
+    again = cli(here, *shlex.split(commands.pop())[1:])
+    assert again.returncode == 0 and sentence in again.stdout and "NOT lossless, total variation 0.25, E[L] = 2" in again.stdout
+
+
+def test_inconclusive(here: Path) -> None:
+    done = cli(here, "check", "engine:lossless", "--instance", "tiny.json", "--way", "sample", "--tolerance", "1e-6", "--time-limit", "3")
+    assert done.returncode == 3
+    assert "more blocks or more time are needed" in done.stdout
+    assert "see it again: draftproof law tiny.json --subject engine:lossless --way sample" in done.stdout
+
+
+def test_what_a_subject_prints_stays_out_of_the_json(here: Path) -> None:
+    done = cli(here, "law", "tiny.json", "--subject", "engine:chatty", "--json")
+    assert done.returncode == 0 and "banner of a solver" in done.stderr
+    law = json.loads(done.stdout)
+    assert law["exact"] is True and law["verifier"] == "engine:chatty" and law["expected_length"] == "1"
+    assert law["blocks"] == [{"tokens": [0], "accepted": 0, "probability": "1/4"}, {"tokens": [1], "accepted": 0, "probability": "3/4"}]
+
+
+def test_a_subject_that_ends_the_process(here: Path) -> None:
+    names = ["--instance", "chain-one-draft", "--instance", "chain-block", "--instance", "chain-pairs"]
+    done = cli(here, "check", "engine:leaves", *names, "--json", "left.json")
+    assert done.returncode == 2
+    assert "error       instance chain-block: ended the process, with exit status 7" in done.stdout
+    report = json.loads((here / "left.json").read_text())  # what was judged before is kept
+    assert {verdict["instance"] for verdict in report["verdicts"]} == {"chain-one-draft"}
+    assert report["errors"][0]["instance"] == "chain-block" and report["outcome"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        ("engine:dies", "instance tiny.json: crashed: the process died of SIGSEGV"),
+        ("engine:hangs", "instance tiny.json: did not come back within the time limit of 1 s"),
+        ("engine:strange", "returned None, not a pair (blocks, accepted)"),
+    ],
+)
+def test_subjects_that_cannot_be_judged(here: Path, subject: str, said: str) -> None:
+    done = cli(here, "check", subject, "--instance", "tiny.json", "--time-limit", "1", "--json", "bad.json")
+    assert done.returncode == 2 and said in done.stdout
+    assert json.loads((here / "bad.json").read_text())["errors"][0]["subject"] == subject
+
+
+def test_law_of_a_subject_that_cannot_be_judged(here: Path) -> None:
+    done = cli(here, "law", "tiny.json", "--subject", "engine:strange", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "draftproof: engine:strange on instance tiny.json: always returned None, not a pair (blocks, accepted)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "broken:verify"], "cannot import broken: ModuleNotFoundError: No module named 'a_module_that_is_not_there'"),
+        (["check", "engine:lossless@blok"], "engine:lossless@blok: unknown verifier 'blok'; known: predraw_follow"),
+        (["law", "nowhere.json", "--subject", "engine:lossless"], "nowhere.json: No such file or directory"),
+    ],
+)
+def test_usage_errors(here: Path, arguments: list[str], said: str) -> None:
+    done = cli(here, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"draftproof: {said}") and done.stderr.count("\n") == 1

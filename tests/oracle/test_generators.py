@@ -1,0 +1,243 @@
+"""The generator verdict: what spoils a lossless verifier over several rounds is caught, exactly; what does not, is not."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from draftproof.oracle.generators import Generator, generator_of
+from draftproof.oracle.judge_generator import check_generator
+from draftproof.oracle.sessions import Session, Toy, toys
+from draftproof.oracle.subjects import SubjectError
+from draftproof.reference.growth import total_variation
+from draftproof.reference.laws import Law
+from draftproof.reference.models import Prefix
+from draftproof.reference.rational import fraction
+from draftproof.reference.rounds import after, target_law, toy_model
+
+from .replay_plants import BUILDS, LEGAL, Coins, dead_slots_kept, shared_list
+from .rounds import CHAIN, PAIRS, Rules, exact, generate, generator
+from .verifier_plants import FAULTY, SOUND, top_down
+
+REPLAY = LEGAL["replayed_without_replacement"]
+TOY = Toy("toy", 3, toy_model(14, 3), toy_model(114, 3), (0,), 2)
+LONG = Toy("long", 2, toy_model(1, 2), toy_model(2, 2), (1,), 4)
+
+
+def outcomes(rules: Rules, toy: Toy, **settings: Any) -> dict[str, str]:
+    report = check_generator(generator("rules", rules), [toy], **settings)
+    assert not report.errors, report.errors
+    return {verdict.verdict: verdict.outcome for verdict in report.verdicts}
+
+
+def measured(rules: Rules, toy: Toy) -> float:
+    """The total variation that the oracle reads off the running generator."""
+    report = check_generator(generator("rules", rules), [toy], way="enumerate")
+    assert not report.errors, report.errors
+    number = next(verdict.number for verdict in report.verdicts if verdict.verdict == "exactness")
+    assert number is not None
+    return number
+
+
+def enumerated(rules: Rules, toy: Toy) -> float:
+    """The same, of the planted rule in exact arithmetic."""
+    return float(fraction(exact(toy, rules).total_variation(target_law(after(toy.target, toy.prompt), toy.length, toy.eos))))
+
+
+def assert_rejected(rules: Rules, toy: Toy) -> None:
+    """Rejected, with the total variation that exact enumeration of the planted rule gives."""
+    deviation = measured(rules, toy)
+    assert deviation == pytest.approx(enumerated(rules, toy), abs=1e-12)
+    assert deviation > 0.002
+
+
+SOME_BUILDS = ("siblings_sorted_by_draft", "sibling_kept_by_own_token", "pool_masked_in_place", "top_k_declared_q", "forced_token_declared_q")
+SOME_LEGAL = ("count_by_elder_token", "stale_but_declared", "elder_subtree_by_younger_token", "live_tree_smaller")
+LARGE = ("oversampled", "grown_on_own_tokens")  # on the chain: their branches are many
+
+
+def sampled(names: dict[str, Any], some: tuple[str, ...]) -> list[Any]:
+    return [pytest.param(name, marks=() if name in some else pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("verify", SOUND)
+@pytest.mark.parametrize("build", sampled(BUILDS, SOME_BUILDS))
+def test_planted_draft_is_rejected_with_its_exact_total_variation(build: str, verify: str) -> None:
+    rules = Rules(BUILDS[build], SOUND[verify], CHAIN if build in LARGE else PAIRS)
+    assert_rejected(rules, TOY)
+
+
+@pytest.mark.parametrize("verify", SOUND)
+@pytest.mark.parametrize("build", sampled(LEGAL, SOME_LEGAL))
+def test_draft_that_only_looks_wrong_is_not_flagged(build: str, verify: str) -> None:
+    assert set(outcomes(Rules(LEGAL[build], SOUND[verify]), TOY, way="enumerate").values()) == {"conform"}
+
+
+FOUR = Toy("four", 4, toy_model(11, 4), toy_model(111, 4), (0,), 2)
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_planted_verifier_is_rejected_with_its_exact_total_variation(name: str) -> None:
+    rules = Rules(REPLAY, FAULTY[name])
+    rules, toy = (replace(rules, topology=((), ())), FOUR) if name == "residual_not_renormalised" else (rules, TOY)
+    assert_rejected(rules, toy)
+
+
+def test_dead_slot_that_updates_the_residual_is_rejected() -> None:
+    rules = Rules(dead_slots_kept, SOUND["recursive_rejection"])
+    assert_rejected(rules, TOY)
+
+
+def test_shared_lists_are_lossless_for_recursive_rejection_only() -> None:
+    position_only = replace(TOY, draft=lambda prefix: toy_model(114, 3)((0,) * len(prefix)))
+    assert set(outcomes(Rules(shared_list, SOUND["recursive_rejection"]), position_only, way="enumerate").values()) == {"conform"}
+    assert_rejected(Rules(shared_list, SOUND["traversal"]), position_only)
+
+
+def penalised(history: Prefix, last: int) -> Law[int]:
+    """A repetition penalty on top of a bigram model."""
+    base = toy_model(21, 3)((last,))
+    return Law((token, weight / (1 + history.count(token))) for token, weight in base.items())
+
+
+def test_processor_evaluated_with_the_root_history_is_rejected() -> None:
+    toy = replace(TOY, target=lambda prefix: penalised(prefix, prefix[-1]), length=2)
+    right = Rules(REPLAY, top_down(), CHAIN, score=lambda committed, path: penalised((*committed, *path), (*committed, *path)[-1]))
+    assert measured(right, toy) < 1e-12
+    assert_rejected(replace(right, score=lambda committed, path: penalised(committed, (*committed, *path)[-1])), toy)
+
+
+class Tape:
+    """One tape of uniforms for the whole generation, read from its beginning in every round."""
+
+    def __init__(self) -> None:
+        self.uniforms: list[float] = []
+
+    def __call__(self) -> "TapeCoins":
+        return TapeCoins(self.uniforms)
+
+
+class TapeCoins(Coins):
+    def __init__(self, uniforms: list[float]) -> None:
+        self.uniforms, self.read = uniforms, 0
+
+    def uniform(self) -> float:
+        if self.read == len(self.uniforms):
+            self.uniforms.append(random.random())
+        self.read += 1
+        return self.uniforms[self.read - 1]
+
+
+def taped(session: Session) -> list[int]:
+    return generate(session, Rules(REPLAY, top_down(), CHAIN, coins=Tape()))
+
+
+STATE_FAULTS: dict[str, Rules] = {
+    "bonus token whose state is not committed": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: path[1:]),
+    "accepted path committed in the wrong order": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: [0, *path[:0:-1]]),
+    "accepted path committed before the root": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: [*path[1:], 0]),
+    "stale state: nothing is committed": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: []),
+    "wrong rollback: rejected nodes are kept": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: list(range(nodes))),
+    "wrong rollback: the last accepted node is lost": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: path[:-1] or path),
+    "planned ids fed to the target": Rules(REPLAY, FAULTY["rows_of_planned_ids"], CHAIN),
+    "bonus token dropped": Rules(REPLAY, top_down(), CHAIN, emits_bonus=False),
+}
+
+
+@pytest.mark.parametrize("name", STATE_FAULTS)
+def test_state_fault_is_rejected(name: str) -> None:
+    assert outcomes(STATE_FAULTS[name], LONG, way="enumerate")["exactness"] == "nonconform"
+
+
+def test_one_round_does_not_see_a_state_fault() -> None:
+    """Why generators are judged over rounds: the same fault on a task that ends with the first round."""
+    for name in ("bonus token whose state is not committed", "stale state: nothing is committed"):
+        assert outcomes(replace(STATE_FAULTS[name], topology=()), replace(LONG, length=1), way="enumerate")["exactness"] == "conform"
+
+
+def test_one_tape_for_all_rounds_is_rejected() -> None:
+    report = check_generator(taped, [replace(LONG, length=3)], way="enumerate")
+    assert [verdict.outcome for verdict in report.verdicts] == ["conform", "nonconform", "conform"], report
+
+
+@pytest.mark.parametrize("toy", toys(), ids=lambda toy: toy.name)
+def test_lossless_generator_conforms_on_every_task(toy: Toy) -> None:
+    assert set(outcomes(Rules(REPLAY, top_down(), CHAIN), toy).values()) == {"conform"}
+
+
+def test_sampling_catches_what_it_can_and_passes_the_rest() -> None:
+    settings: dict[str, Any] = {"way": "sample", "time_limit": 2, "tolerance": 0.1}
+    assert outcomes(STATE_FAULTS["bonus token whose state is not committed"], LONG, **settings)["exactness"] == "nonconform"
+    assert outcomes(Rules(REPLAY, top_down(), CHAIN), LONG, **settings)["exactness"] != "nonconform"
+
+
+def plain(session: Session, draw: Callable[[list[float]], int], length: int | None = None, eos: int | None = -1) -> list[int]:
+    """Token by token, no drafts."""
+    emitted: list[int] = []
+    root = session.prompt[-1]
+    while len(emitted) < (session.length if length is None else length) and (not emitted or emitted[-1] != (session.eos if eos == -1 else eos)):
+        row = session.target([root], [0])[0]
+        session.keep([0])
+        root = draw(row)
+        emitted.append(root)
+    return emitted
+
+
+def pick(row: list[float]) -> int:
+    u, total = random.random(), 0.0
+    for token, mass in enumerate(row):
+        total += mass
+        if u < total:
+            return token
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        (lambda session: plain(session, pick), []),
+        (lambda session: plain(session, pick, length=session.length - 1), ["ending"]),
+        (lambda session: plain(session, pick, length=session.length + 1), ["ending"]),
+        (lambda session: plain(session, pick, eos=None), ["ending"]),
+        (lambda session: [], ["exactness", "ending"]),
+        (lambda session: plain(session, lambda row: 1), ["support", "exactness"]),
+    ],
+    ids=["right", "short", "over the cap", "goes on after eos", "nothing", "impossible"],
+)
+def test_ending_and_support(call: Callable[[Session], list[int]], wrong: list[str]) -> None:
+    stops = toys()[2]
+    report = check_generator(Generator(call, "plain"), [replace(stops, length=2)])
+    assert not report.errors, report.errors
+    assert [verdict.verdict for verdict in report.verdicts if verdict.outcome == "nonconform"] == wrong, report
+
+
+def test_generator_argument_is_scripted() -> None:
+    def drawn(session: Session, generator: Any) -> list[int]:
+        return plain(session, lambda row: int(generator.choice(len(row), p=row)))
+
+    report = check_generator(generator_of(drawn, randomness="generator"), way="enumerate")
+    assert report.outcome == "conform", report
+
+
+@pytest.mark.parametrize("answer", [7, [0, 9], ["a"]])
+def test_nonsense_is_an_error(answer: Any) -> None:
+    report = check_generator(Generator(lambda session: answer, "nonsense"), [LONG])
+    assert report.outcome == "error" and len(report.errors) == 1
+
+
+def test_unknown_declaration_is_an_error() -> None:
+    with pytest.raises(SubjectError):
+        generator_of(lambda session: [], colour="red")
+
+
+def test_read_by_integrate_is_refused() -> None:
+    assert check_generator(taped, [LONG], way="integrate").outcome == "error"
+
+
+def test_growth_of_the_exact_law_agrees() -> None:
+    """The number the verdict prints is the growth identity's total variation of the exact output law."""
+    rules = Rules(BUILDS["siblings_sorted_by_draft"], SOUND["recursive_rejection"])
+    law = exact(TOY, rules)
+    assert total_variation(law, after(TOY.target, TOY.prompt)) == law.total_variation(target_law(after(TOY.target, TOY.prompt), 2))
