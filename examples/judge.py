@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 import draftproof
+from draftproof.oracle.catalogue import find
 from draftproof.oracle.faults import FAULTS
 from draftproof.oracle.report import Report, lines, table
 from draftproof.oracle.subjects import load
@@ -19,11 +20,12 @@ PLANTED = ("residual_not_updated", "uniform_of_test_reused", "block_with_token_r
 
 def main() -> int:
     console, report, start = Console(), Report(), time.monotonic()
-    planted = [fault.subject for fault in FAULTS if fault.name in PLANTED]
-    expected = {subject.name: "nonconform" for subject in planted}
-    for subject in [*load("transformers"), *load("gpu_impl"), *planted]:
+    planted = {fault.subject.name: fault for fault in FAULTS if fault.name in PLANTED}
+    expected = dict.fromkeys(planted, "nonconform")
+    for subject in [*load("transformers"), *load("gpu_impl"), *(fault.subject for fault in planted.values())]:
+        instances = [find(planted[subject.name].instance)] if subject.name in planted else None
         with console.status(f"judging {subject.name}"):
-            report.add(draftproof.check(subject))
+            report.add(draftproof.check(subject, instances))
     console.print(table(report, expected))
     for name in expected:
         for line in lines(report.of(name)):

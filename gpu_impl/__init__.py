@@ -10,9 +10,21 @@ that was read holds a NaN, a negative or no mass) comes back as a block of -1 an
 neighbours in the batch alone.
 """
 from .checks import check_tree
+from .greedy_transport import greedy_transport
+from .k_seq import k_seq
 from .predraw_follow import predraw_follow
 from .recursive_rejection import recursive_rejection
 from .traversal import traversal
 from .tree_exit import tree_exit
+from .univer import univer
 
-__all__ = ["check_tree", "predraw_follow", "recursive_rejection", "traversal", "tree_exit"]
+__all__ = [
+    "check_tree",
+    "greedy_transport",
+    "k_seq",
+    "predraw_follow",
+    "recursive_rejection",
+    "traversal",
+    "tree_exit",
+    "univer",
+]

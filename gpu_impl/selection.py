@@ -1,14 +1,11 @@
-"""The heaviest prefixes of a product of marginals, for a whole batch at once: no heap and no loop over nodes.
-
-Every prefix within a cost bound is listed, depth by depth, the children of all listed prefixes in one step; together
-they are a tree, and one sort per row puts the heaviest first.  The bound is tight, so few are listed in vain.
-"""
+"""The heaviest prefixes of a product of marginals, for a whole batch at once: list all within a cost, then sort."""
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from .cost_bound import CostBound, bound_costs
+from .cost_limit import guess_limits
+from .listing import Listing, list_prefixes
 from .marginals import Marginals
 
 
@@ -17,9 +14,9 @@ class Selection:
     """The up to N heaviest prefixes of each of B rows, heaviest first.
 
     cost    [B, N] float64  minus log mass; infinite where a row has no more prefixes
-    depth   [B, N] int64    from 1
+    depth   [B, N] int64    from 1; 0 where there is none
     rank    [B, N] int64    of the last token at its depth
-    parent  [B, N] int64    1 + place of the parent, 0 for the root; smaller than the node's own
+    parent  [B, N] int64    1 + place of the parent, 0 for the root; smaller than 1 + the node's own
     """
 
     cost: Tensor
@@ -28,98 +25,70 @@ class Selection:
     parent: Tensor
 
 
-@dataclass(frozen=True)
-class _Level:
-    """The listed prefixes of one depth, as vectors; those of one parent side by side, by rank.
-
-    ``children`` of each parent and ``start`` of its first are indexed by the parents' level (the rows, for depth 1).
-    """
-
-    row: Tensor
-    rank: Tensor
-    added: Tensor  # cost on top of the chain
-    parent: Tensor
-    children: Tensor
-    start: Tensor
-
-
 def select(marginals: Marginals, nodes: int) -> Selection:
     """The ``nodes`` heaviest prefixes of each row that the marginals hold.
 
     Equal masses come by rank tuple, lexicographically, which puts a prefix before its extensions.  Waits for the device
-    once per depth, since how many prefixes there are decides the shapes.
+    once a depth, since how many prefixes there are decides the shapes.
     """
-    levels = _list_prefixes(marginals, bound_costs(marginals, nodes))
-    row = torch.cat([level.row for level in levels])
-    if not len(row):
-        nothing = row.new_zeros(len(marginals.chain), 0)
-        return Selection(nothing.double(), nothing, nothing, nothing)
-    place, longest = _lexicographic_places(levels, len(marginals.chain))
-    sizes = torch.tensor([len(level.row) for level in levels])
-    depth = torch.repeat_interleave(sizes).to(row.device)
-    below = sizes.cumsum(0) - sizes  # where each level begins
-    parent = torch.cat([level.parent + (int(below[d - 1]) if d else 0) for d, level in enumerate(levels)])
-    rank = torch.cat([level.rank for level in levels])
-    cost = marginals.chain[row, depth] + torch.cat([level.added for level in levels])
+    limit, bound = guess_limits(marginals, nodes)
+    step = (bound - limit) / 16
+    while True:
+        listing = list_prefixes(marginals, limit)
+        order, count = _by_cost(listing, len(limit))
+        wanted = torch.arange(nodes, device=limit.device)
+        real = wanted < count.unsqueeze(1)
+        begin = (count.cumsum(0) - count).unsqueeze(1)
+        chosen = order.take((begin + wanted).where(real, 0)) if len(order) else torch.zeros_like(real, dtype=torch.int64)
+        cost = _take(listing.cost, chosen).where(real, torch.inf)
+        enough = (limit >= bound) | (cost[:, -1] <= limit)  # all that cost no more than the limit are listed
+        if bool(enough.all()):
+            break
+        limit, step = torch.minimum(limit + step, bound).where(~enough, limit), 2 * step
 
-    batch, spot = len(marginals.chain), row * longest + place
-    table = torch.full((batch * longest,), torch.inf, dtype=torch.float64, device=row.device).scatter_(0, spot, cost)
-    holder = torch.zeros(batch * longest, dtype=torch.int64, device=row.device)
-    holder.scatter_(0, spot, torch.arange(len(row), device=row.device))
-    cost, order = table.view(batch, longest).sort(dim=1, stable=True)
-    cost, order = cost[:, :nodes], order[:, :nodes]
-    chosen = holder.view(batch, longest).gather(1, order)
-
-    node = torch.arange(1, chosen.shape[1] + 1, device=row.device).expand_as(chosen)
-    real = cost < torch.inf
-    number = torch.zeros(len(row) + 1, dtype=torch.int64, device=row.device)
-    number.scatter_(0, chosen.where(real, len(row)).flatten(), node.flatten())
-    at_root = ~real | (depth.take(chosen) == 0)
+    number = torch.zeros(len(order) + 1, dtype=torch.int64, device=limit.device)  # from 1; the last is for the root
+    number.scatter_(0, chosen.where(real, len(order)).flatten(), (wanted + 1).expand_as(chosen).flatten())
+    number[-1] = 0
     return Selection(
         cost=cost,
-        depth=(depth.take(chosen) + 1).where(real, 0),
-        rank=rank.take(chosen),
-        parent=number.take(parent.take(chosen)).where(~at_root, 0),
+        depth=_take(listing.depth, chosen).where(real, 0),
+        rank=_take(listing.rank, chosen).where(real, 0),
+        parent=number.take(_take(listing.parent, chosen)).where(real, 0),
     )
 
 
-def _list_prefixes(marginals: Marginals, bound: CostBound) -> list[_Level]:
-    """All prefixes that cost at most the limit (and a few that cost up to a unit more), one level a depth."""
-    logits, chain, within = marginals.logits, marginals.chain, bound.within
-    batch, depths, width = logits.shape
-    points = within.shape[2]
-    row = torch.arange(batch, device=chain.device)
-    added = torch.zeros(batch, dtype=torch.float64, device=chain.device)
-    levels: list[_Level] = []
-    for depth in range(depths):
-        left = (bound.limit - chain[:, depth]) / bound.unit
-        left = left.take(row) - added / bound.unit.take(row)  # units that the next token may add
-        entry = row * depths + depth
-        units = left.ceil().add_(1).clamp_(0, points - 1).long()  # one more: the histogram rounds up
-        children = within.take(entry * points + units).where(left > -0.5, 0)
-        start = children.cumsum(0) - children
-        parent = torch.repeat_interleave(children)
-        rank = torch.arange(len(parent), device=row.device) - start.take(parent)
-        row, entry = row.take(parent), entry.take(parent) * width
-        added = added.take(parent) + (logits.take(entry).double() - logits.take(entry + rank).double())
-        levels.append(_Level(row, rank, added, parent, children, start))
-        if not len(parent):
-            break
-    return levels
+def _by_cost(listing: Listing, batch: int) -> tuple[Tensor, Tensor]:
+    """Places in the listing, sorted by row, cost and rank tuple; and how many each row has, [B]."""
+    cost = listing.cost.view(torch.int64)  # the bits of floats that are not negative sort as integers, several times faster
+    order = cost.sort(stable=True)[1]
+    order = order.take(listing.row.take(order).sort(stable=True)[1])
+    count = torch.zeros(batch, dtype=torch.int64, device=cost.device).scatter_add_(0, listing.row, torch.ones_like(listing.row))
+    sorted_cost, depth = cost.take(order), listing.depth.take(order)
+    tied = (sorted_cost[1:] == sorted_cost[:-1]) & (depth[1:] != depth[:-1])
+    if bool(tied.any()):  # between depths, as certain tokens do; the listing's order settles ties at one depth
+        place = lexicographic_places(listing, batch)
+        order = place.sort()[1]
+        order = order.take(cost.take(order).sort(stable=True)[1])
+        order = order.take(listing.row.take(order).sort(stable=True)[1])
+    return order, count
 
 
-def _lexicographic_places(levels: list[_Level], batch: int) -> tuple[Tensor, int]:
-    """Each prefix's place among those of its row in lexicographic order of ranks, levels one after the other; and the
-    largest number of prefixes in a row.  A prefix stands before its subtree, and that before its younger siblings.
-    """
-    size = torch.ones_like(levels[-1].row)  # of the subtree
-    before: list[Tensor] = []  # nodes in the subtrees of all earlier prefixes of the level
-    for level in reversed(levels):
-        sums = torch.nn.functional.pad(size.cumsum(0), (1, 0))
-        before.append(sums)
-        size = 1 + sums.take(level.start + level.children) - sums.take(level.start)
-    place, places = size.new_full((batch,), -1), list[Tensor]()
-    for level, sums in zip(levels, reversed(before), strict=True):
-        place = place.take(level.parent) + 1 + sums[:-1] - sums.take(level.start).take(level.parent)
-        places.append(place)
-    return torch.cat(places), int(size.amax()) - 1
+def lexicographic_places(listing: Listing, batch: int) -> Tensor:
+    """[M] int64: a number for each listed prefix that sorts those of a row by rank tuple, a prefix before its extensions."""
+    deepest = int(listing.depth.amax())
+    size = torch.ones(len(listing.row) + batch, dtype=torch.int64, device=listing.row.device)  # of subtrees; roots behind
+    parent = listing.parent.where(listing.parent >= 0, len(listing.row) + listing.row)
+    for depth in range(deepest, 0, -1):
+        size.scatter_add_(0, parent, size[: len(parent)].where(listing.depth == depth, 0))
+    own = size[: len(parent)]
+    before = own.cumsum(0) - own  # elder siblings stand directly before, so a difference of these is their sizes
+    first = torch.full_like(size, len(parent)).scatter_reduce_(0, parent, torch.arange(len(parent), device=parent.device), "amin")
+    offset = before - before.take(first.take(parent)) + 1
+    place = torch.zeros_like(size)
+    for depth in range(1, deepest + 1):
+        place[: len(parent)] = (place.take(parent) + offset).where(listing.depth == depth, place[: len(parent)])
+    return place[: len(parent)]
+
+
+def _take(values: Tensor, places: Tensor) -> Tensor:
+    return values.take(places) if len(values) else values.new_zeros(places.shape)

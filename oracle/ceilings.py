@@ -23,12 +23,26 @@ def ceiling(case: "Case") -> Rational | None:
     if case.instance.deterministic or case.instance.is_chain:
         return case.length_bound
     found = _certified(_rows(case.subject), case.instance)
-    return case.length_bound if found is None else found
+    return case.length_bound if found is None else found if case.length_bound is None else min(found, case.length_bound)
 
 
 def attained(case: "Case") -> bool:
     """Whether some lossless verifier reaches ``ceiling`` (up to a solver's accuracy)."""
     return case.instance.deterministic or case.instance.is_chain or _certified(_rows(case.subject), case.instance) is not None
+
+
+def floor(case: "Case") -> Rational | None:
+    """The least E[L] that what the subject's author claims promises here; None where nothing is promised.
+
+    A conditionally optimal rule is optimal on fixed trees and chains.  Elsewhere it accepts something as often as any lossless rule can.
+    """
+    claims, instance = case.subject.claims, case.instance
+    conditionally = "conditionally_optimal" in claims
+    if instance.deterministic and (conditionally or "optimal_on_fixed_trees" in claims):
+        return ceiling(case)
+    if instance.is_chain and (conditionally or "optimal_on_chains" in claims):
+        return ceiling(case)
+    return 1 + root_optimum(case) if conditionally else None
 
 
 def root_optimum(case: "Case") -> Rational:
@@ -52,14 +66,14 @@ def _nothing(*_: Any) -> None:
 
 @lru_cache(maxsize=256)
 def _certified(rows: Subject, instance: Instance) -> Rational | None:
-    """The certified ceiling, None beyond MAX_TREES."""
+    """The certified ceiling; None beyond MAX_TREES and where the solver fails."""
     from draftproof.reference.transport.recovery import bound_of
-    from draftproof.reference.transport.tree import TooManyTrees, problem_of
+    from draftproof.reference.transport.tree import SolverFailed, TooManyTrees, problem_of
 
     from .cases import Case
 
     case = Case(rows, instance)
     try:
         return bound_of(problem_of(case.target, instance.topology, case.scheme, MAX_TREES))
-    except TooManyTrees:
+    except (TooManyTrees, SolverFailed):
         return None

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from math import log
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .declared import Deviation, Draw, describe, deviations
 from .draft_capital import log_capital, upper_bound
 from .drafters import DraftCaller, Drafter, drafter_of
 from .predictable import predictable
-from .read_drafter import FRESH, SKETCH, DraftLaw, DraftRandomness, distinct, enumerated, integrated
+from .read_drafter import DraftLaw, DraftRandomness, distinct, enumerated, integrated
 from .readings.refused import Refused
 from .report import Failure, Report
 from .sampling import _seeded
@@ -84,8 +84,11 @@ def _judged(
         if way == "enumerate" or (way is None and subject.randomness != "uniforms"):
             yield _from_law(subject, name, enumerated(caller, deadline), tolerance)
         else:
-            verdict = _from_law(subject, name, integrated(caller, deadline, SKETCH), tolerance)
-            yield verdict if verdict.outcome == "nonconform" else _from_law(subject, name, integrated(caller, deadline, FRESH), tolerance)
+            verdict = _from_law(subject, name, integrated(caller, deadline), tolerance)
+            if verdict.outcome == "inconclusive":  # as many tapes as certify the limit
+                fresh = ceil(40 / (DEFAULT_TOLERANCE["integrate"] if tolerance is None else tolerance))
+                verdict = _from_law(subject, name, integrated(caller, deadline, fresh), tolerance)
+            yield verdict
     except Refused:
         if way not in (None, "sample"):
             raise

@@ -13,8 +13,8 @@ from .readings.refused import Refused
 from .subjects import SubjectError
 
 BATCH = 1 << 14
-SKETCH, FRESH = 1 << 16, 1 << 21
-"""Fresh tapes that must agree with an integrated law: to reject what is far off, and to certify 2e-5."""
+SKETCH = 1 << 16
+"""Fresh tapes that must agree with an integrated law before it is looked at."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def enumerated(caller: DraftCaller, deadline: float) -> DraftLaw:
     return DraftLaw("enumerate", law, Fraction(0), f"{found.leaves} branches, exact")
 
 
-def integrated(caller: DraftCaller, deadline: float, fresh: int = FRESH) -> DraftLaw:
+def integrated(caller: DraftCaller, deadline: float, fresh: int = SKETCH) -> DraftLaw:
     """The law of a drafter that takes its uniforms, one column after the other, column 0 last.  Raises Refused as ``integrate_law``."""
     from .readings.integrate import integrate_law
 

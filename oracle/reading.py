@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from draftproof.reference.growth import total_variation
+from draftproof.reference.laws import ZERO
 from draftproof.reference.rational import fraction, rational
 
 from .calling import Caller, block_of
 from .cases import Block, Case
-from .readings.bracket import Branch, branches, tapes
+from .readings.bracket import Branch, branches, tapes, wide
 from .readings.refused import Refused
 from .subjects import SubjectError
 
@@ -85,7 +86,7 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
         def program() -> Block:
             return caller.one(batch, _scripted(case, columns))  # noqa: B023 (called within this iteration)
 
-        found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline)
+        found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline, fresh_seeds=case.subject.randomness == "seeds")
         leaves += found.leaves
         for block, mass in found.law.items():
             law[block] += weight * mass
@@ -191,15 +192,17 @@ def bracket(case: Case) -> Reading | None:
     reference, law, columns = case.subject.reference, case.reference_law, case.subject.uniform_columns(case.batch.tokens.shape[1])
     assert reference is not None and law is not None
     bits = 53 if case.subject.uniforms_dtype == "float64" else 24
-    leaves: list[tuple[int, Branch]] = []
-    thresholds = Fraction(0)
-    for row in range(_trees(case)):
-        found, mass = branches(reference, case.target, list(case.trees)[row])
-        leaves += [(row, branch) for branch in found]
-        thresholds += fraction(case.probabilities[row]) * mass
+    found = [branches(reference, case.target, list(case.trees)[row]) for row in range(_trees(case))]
+    probability = case.probabilities
+    thresholds = sum((mass * share for (_, mass), share in zip(found, probability, strict=True)), ZERO)
     for width in WIDTHS if bits == 53 else WIDTHS[1:]:
         rng = np.random.default_rng(0)
-        probes = [(row, branch, *tapes(branch, columns, width, bits, rng)) for row, branch in leaves]
+        leaves, hidden = list[tuple[int, Branch]](), ZERO
+        for row, (listed, _) in enumerate(found):
+            kept, narrow = wide(listed, rational(width))
+            leaves += [(row, branch) for branch in kept]
+            hidden += probability[row] * narrow
+        probes = [(row, branch, *tapes(branch, columns, rational(width), bits, rng)) for row, branch in leaves]
         rows = np.concatenate([np.full(len(values), row) for row, _, values, _ in probes])
         values = np.concatenate([values for _, _, values, _ in probes])
         at_edge = np.concatenate([edge for _, _, _, edge in probes])
@@ -213,8 +216,8 @@ def bracket(case: Case) -> Reading | None:
             effort = (
                 f"bracketed: {len(values)} tapes on {len(leaves)} branches of {len(case.trees)} trees, width 2^-{width.denominator.bit_length() - 1}"
             )
-            exact = {block: fraction(probability) for block, probability in law.items()}
-            return Reading("bracket", exact, resolution=thresholds * width, effort=effort, edges=edges)
+            exact = {block: fraction(mass) for block, mass in law.items()}
+            return Reading("bracket", exact, resolution=fraction(thresholds) * width + fraction(hidden), effort=effort, edges=edges)
     return None
 
 

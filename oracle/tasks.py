@@ -72,7 +72,11 @@ def subject_law(name: str, spec: str, way: str | None, seed: int, time_limit: fl
         raise UsageError(str(error)) from None
     if len(subjects) != 1:
         raise UsageError(f"{spec} names {len(subjects)} subjects; give one, e.g. draftproof.gpu_impl:traversal@traversal")
-    case = Case(replace(subjects[0], claims=("lossless",)), instance_named(name))  # what it claims is no matter here
+    return case_law(Case(replace(subjects[0], claims=("lossless",)), instance_named(name)), way, seed, time_limit)  # what it claims is no matter
+
+
+def case_law(case: Case, way: str | None, seed: int, time_limit: float) -> dict[str, Any]:
+    """Read the subject of one case.  Raises SubjectError, Refused."""
     try:
         if way == "sample":
             raise Refused("sampling was asked for")

@@ -16,6 +16,7 @@ from draftproof.reference.growth import Violation, expected_length, stopped_outs
 from draftproof.reference.models import spell
 from draftproof.reference.rational import fraction, rational
 
+from . import ceilings
 from .cases import Block, Case
 from .reading import Reading
 
@@ -144,13 +145,12 @@ def _acceptance(case: Case, reading: Reading, limit: Fraction) -> Verdict:
 
 def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction, slack: Fraction) -> Verdict:
     """E[L] in [low, high] against the reference's exact value and the bound for lossless verifiers; ``slack`` is what the reading may be off by."""
-    bound = None if case.length_bound is None else fraction(case.length_bound)
+    bound = None if case.ceiling is None else fraction(case.ceiling)
+    promised = ceilings.floor(case)
+    floor = None if promised is None else fraction(promised)
     exact = case.expected_length
     subject, middle = case.subject, (low + high) / 2
-    optimal = (case.instance.deterministic and "optimal_on_fixed_trees" in subject.claims) or (
-        case.instance.is_chain and "optimal_on_chains" in subject.claims
-    )
-    wanted = bound if optimal and exact is None else None if exact is None else fraction(exact)
+    wanted = floor if exact is None and floor == bound else None if exact is None else fraction(exact)
     details: dict[str, Any] = {
         "expected_length": float(middle),
         "bound": None if bound is None else str(bound),
@@ -175,8 +175,10 @@ def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction,
     said = f"E[L] = {number(middle)}" if low == high else f"E[L] is between {number(low)} and {number(high)}"
     if bound is not None and low - slack > bound and not subject.lossy:
         return verdict("nonconform", bound, f"{said}: above {number(bound)}, which no lossless verifier exceeds, so it is lossy")
+    if floor is not None and high + slack < floor:
+        return verdict("nonconform", floor, f"{said}: it accepts less than {number(floor)}, which it claims to reach")
     if wanted is None:
-        return verdict("conform", bound, said if bound is None else f"{said}; no lossless verifier exceeds {number(bound)}")
+        return verdict("conform", bound, said + _below(case, middle, bound, slack))
     whose = f"what {subject.family} has here" if exact is not None else "which it claims to reach"
     if high + slack < wanted:
         return verdict("nonconform", wanted, f"{said}: it accepts less than {number(wanted)}, {whose}")
@@ -184,8 +186,19 @@ def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction,
         return verdict("nonconform", wanted, f"{said}: it accepts more than {number(wanted)}, {whose}")
     if (high - low) / 2 > max(slack, LENGTH_SLACK):
         return verdict("inconclusive", wanted, f"{said}: not known well enough to compare it with {number(wanted)}, {whose}")
-    optimum = "; no lossless verifier has more" if bound is not None and abs(wanted - bound) <= slack else ""
-    return verdict("conform", wanted, f"{said}, and {number(wanted)} is {whose}{optimum}")
+    return verdict("conform", wanted, f"{said}, and {number(wanted)} is {whose}{_below(case, wanted, bound, slack)}")
+
+
+def _below(case: Case, length: Fraction, bound: Fraction | None, slack: Fraction) -> str:
+    """How far a length is from what lossless verifiers can have."""
+    if bound is None:
+        return ""
+    if not ceilings.attained(case):
+        return f"; no lossless verifier exceeds {number(bound)}"
+    if bound - length <= slack:
+        return "; optimal: no lossless verifier has more"
+    conditionally = "conditionally optimal, and " if "conditionally_optimal" in case.subject.claims and case.subject.family else ""
+    return f"; {conditionally}the ceiling is {number(bound)}, {number(bound - length)} more"
 
 
 def after(prefix: tuple[int, ...]) -> str:

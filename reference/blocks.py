@@ -51,7 +51,7 @@ def _block_law(family: Family, target: Model, root: Callable[[Chance], DraftNode
     for answer, probability in law_of(lambda chance: family.verify(target, root(chance), chance)).items():
         for token, weight in answer.bonus.items():
             weights[(*answer.node.path, token)] += probability * weight
-    return Law(weights)
+    return _whole(weights)
 
 
 def _descend(level: Level, target: Model, root: Callable[[Chance], DraftNode]) -> Law[Block]:
@@ -71,7 +71,7 @@ def _descend(level: Level, target: Model, root: Callable[[Chance], DraftNode]) -
                 else:
                     deeper[answer] += probability * weight
         reached = deeper
-    return Law(weights)
+    return _whole(weights)
 
 
 def _ascend(visit: Visit, target: Model, root: Callable[[Chance], DraftNode]) -> Law[Block]:
@@ -106,8 +106,16 @@ def _ascend(visit: Visit, target: Model, root: Callable[[Chance], DraftNode]) ->
     for start, probability in law_of(root).items():
         for block, mass in accepted(start, ONE).items():
             blocks[block] += probability * mass
-    return Law(blocks)
+    return _whole(blocks)
 
 
 def _redrawn(node: DraftNode, chance: Chance) -> DraftNode:
     return node.redrawn(chance) if isinstance(node, LazyNode) else node
+
+
+def _whole(weights: dict[Block, Rational]) -> Law[Block]:
+    """A law from masses that must sum to one: ``Law`` would normalise, and hide a rule that loses some."""
+    total = sum(weights.values(), ZERO)
+    if total != 1:
+        raise ValueError(f"the verifier emits blocks of total probability {total}, not 1")
+    return Law(weights)

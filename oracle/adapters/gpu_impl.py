@@ -10,6 +10,9 @@ CLAIMS = {
     "tree_exit": ("lossless", "optimal_on_fixed_trees"),
     "recursive_rejection": ("lossless", "optimal_on_fixed_trees"),
     "traversal": ("lossless", "optimal_on_chains", "optimal_on_fixed_trees"),
+    "greedy_transport": ("lossless", "optimal_on_fixed_trees"),
+    "univer": ("lossless", "conditionally_optimal", "optimal_on_chains", "optimal_on_fixed_trees"),
+    "k_seq": ("lossless",),
 }
 
 

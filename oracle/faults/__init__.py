@@ -55,7 +55,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("C", tapes.uniform_of_test_reused, "chain-two-residual-tokens", "3/20"),
     Fault("C", tapes.one_uniform_for_all_tests, "chain-pairs", "3/50"),
     Fault("C", tapes.seeded_anew_at_every_test, "chain-pairs"),
-    Fault("H", tapes.draft_law_of_first_request, "chain-three-drafts"),
+    Fault("H", tapes.draft_law_of_first_request, "chain-two-tokens"),
     Fault("A", blocks.block_with_token_residual, "chain-block", "1/80"),
     Fault("B", blocks.block_without_owed_mass, "chain-block", "1/8"),
     Fault("B", blocks.block_stops_at_first_failure, "chain-block", "1/5"),

@@ -8,16 +8,14 @@ Needs the "draftproof" layout of uniforms: column v decides node v, column 0 dra
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from fractions import Fraction
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from draftproof.reference.laws import Law
+from draftproof.reference.laws import ONE, ZERO, Law
 from draftproof.reference.models import Model
-from draftproof.reference.rational import Rational, fraction
+from draftproof.reference.rational import Rational
 from draftproof.reference.trees import Node, level_order
 from draftproof.reference.verifiers import Family
 
@@ -30,8 +28,8 @@ class Decision:
     """One decision on a branch: the column it reads and the interval [low, high) of that uniform which leads on along this branch."""
 
     column: int
-    low: Fraction
-    high: Fraction
+    low: Rational
+    high: Rational
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Branch:
     """
 
     decisions: list[Decision] = field(default_factory=list)
-    reach: Fraction = Fraction(1)
+    reach: Rational = ONE
     block: Block = ()
     fresh: int = 0
 
@@ -56,17 +54,17 @@ class _Tape:
         self.branch = Branch()
         self.widths: list[int] = []  # number of turns each decision offers
         self.recorded: list[bool] = []  # whether it reads a uniform
-        self.thresholds = Fraction(0)  # sum over new decisions of reach x number of thresholds
+        self.thresholds = ZERO  # sum over new decisions of reach x number of thresholds
 
     def flip(self, probability: Rational, at: Any = None) -> bool:
-        accept = min(max(fraction(probability), Fraction(0)), Fraction(1))
+        accept = min(max(probability, ZERO), ONE)
         return self._turn([(True, accept), (False, 1 - accept)], at)
 
     def draw(self, law: Law[Any], at: Any = None) -> Any:
-        return self._turn([(outcome, fraction(weight)) for outcome, weight in law.items()], at)
+        return self._turn(list(law.items()), at)
 
-    def _turn(self, offers: list[tuple[T, Fraction]], at: Any) -> T:
-        edges, live = [Fraction(0)], []
+    def _turn(self, offers: list[tuple[T, Rational]], at: Any) -> T:
+        edges, live = [ZERO], []
         for outcome, weight in offers:
             if weight:
                 live.append(outcome)
@@ -77,7 +75,7 @@ class _Tape:
         turn = self.turns[self.taken]
         self.taken += 1
         self.widths.append(len(live))
-        low, high = list(pairwise(edges))[turn]
+        low, high = edges[turn], edges[turn + 1]
         column = self.column_of(at)
         self.recorded.append(bool(column) or len(live) > 1)
         if self.recorded[-1]:  # the root is always accepted: its column is the bonus token's
@@ -86,14 +84,14 @@ class _Tape:
         return live[turn]
 
 
-def branches(family: Family, target: Model, tree: Node) -> tuple[list[Branch], Fraction]:
+def branches(family: Family, target: Model, tree: Node) -> tuple[list[Branch], Rational]:
     """Every branch of the reference on one tree, and the threshold mass: sum over decisions of reach x number of thresholds."""
     index = {id(node): position for position, node in enumerate(level_order(tree))}
 
     def column_of(at: Any) -> int:
         return 1 if at == "exit" else 0 if at == "bonus" else index[id(at)]
 
-    found, thresholds, turns = [], Fraction(0), list[int]()
+    found, thresholds, turns = [], ZERO, list[int]()
     while True:
         tape = _Tape(turns, column_of)
         shared = max(len(turns) - 1, 0)
@@ -110,19 +108,29 @@ def branches(family: Family, target: Model, tree: Node) -> tuple[list[Branch], F
         turns[-1] += 1
 
 
-def tapes(branch: Branch, columns: int, width: Fraction, bits: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def wide(found: list[Branch], width: Rational) -> tuple[list[Branch], Rational]:
+    """The branches of one tree whose intervals are all wider than 2 ``width``, and the mass of the others: there is no room to test them."""
+    kept, hidden, fresh = list[Branch](), ZERO, 0
+    for branch in found:
+        fresh = min(fresh, branch.fresh)
+        if any(decision.high - decision.low <= 2 * width for decision in branch.decisions):
+            hidden += branch.reach
+        else:
+            kept.append(replace(branch, fresh=fresh))
+            fresh = len(branch.decisions)
+    return kept, hidden
+
+
+def tapes(branch: Branch, columns: int, width: Rational, bits: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """(tapes [n, columns], edge [n] bool): for each fresh decision one tape near either end of its interval, the other uniforms inside theirs.
 
     ``edge`` marks tapes that use u = 0 or the largest uniform below 1: boundary events, reported apart.
-    Ends nearer together than twice ``width`` are probed once, in the middle.
+    The intervals of ``branch`` are wider than 2 ``width``.
     """
     lows = np.zeros(columns)
     highs = np.ones(columns)
     for decision in branch.decisions:
-        lows[decision.column], highs[decision.column] = float(decision.low + width), float(decision.high - width)
-    narrow = highs < lows
-    middle = (lows + highs) / 2
-    lows, highs = np.where(narrow, middle, lows), np.where(narrow, middle, highs)
+        lows[decision.column], highs[decision.column] = float(decision.low) + float(width), float(decision.high) - float(width)
     probes, edge = [], []
     for decision in branch.decisions[branch.fresh :]:
         ends = [(lows[decision.column], False), (highs[decision.column], False)]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -80,10 +81,10 @@ def enumerate_law(
             raise Refused(f"the deadline passed after {leaves} branches")
         return _run(program, script)
 
-    def replay(block: list[_Leaf], parity: int) -> None:
+    def replay(block: list[_Leaf], times: range) -> None:
         with watch.under(1):
-            for number, leaf in enumerate(block):
-                script = Replay(leaf.drawn, number + parity, fresh_seeds)
+            for nth, (number, leaf) in product(times, enumerate(block)):
+                script = Replay(leaf.drawn, number + nth, fresh_seeds)
                 _compare(leaf.outcome, run(script), script)
 
     with _alone(), watched(program) as watch, patched() as scripted_torch:
@@ -103,11 +104,10 @@ def enumerate_law(
                     more = explorer.advance()
             if "torch" in sys.modules and not scripted_torch:
                 raise Refused("torch is imported while branches are explored: import it first")
-            replay(block, parity=0)
+            replay(block, range(1))
             few = (few + block)[:FEWEST_RUNS]
             size = min(16 * size, LARGEST_BLOCK)
-        for parity in range(1, FEWEST_RUNS // leaves):
-            replay(few, parity)
+        replay(few, range(1, FEWEST_RUNS // leaves))
     outcomes: dict[T, Fraction] = {}
     failures: dict[str, Fraction] = {}
     for (outcome, denominator), numerator in law.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import inf, lcm, prod
 from typing import Any, NoReturn
 
@@ -202,6 +203,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     return np.array(found, dtype=np.intp).reshape(values.shape)[()]
 
 
+@cache
 def numpy_patches() -> list[Patch]:
     legacy = ScriptedState()
     patches: list[Patch] = [

@@ -42,7 +42,7 @@ def compare(op: Any, exchanged: Any, a: Any, b: Any) -> Tensor:
         thresholds = b.to(dtype).flatten().tolist()
     else:
         thresholds = [nearest(b, dtype)] * len(numbers)
-    if False:
+    if narrower(dtype, held):
         numbers = [rounded(number, dtype) for number in numbers]
     truths = [op(number, threshold) for number, threshold in zip(numbers, thresholds, strict=True)]
     if len(set(truths)) == 1:

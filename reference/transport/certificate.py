@@ -44,7 +44,8 @@ def check_node(certificate: Mapping[str, Any]) -> str:
         _require(all(weight >= 0 for weight in law.values()) and sum(law.values()) == 1, f"{name} is not a law")
     used, given, total = dict.fromkeys(sets, Fraction(0)), dict.fromkeys(target, Fraction(0)), Fraction(0)
     for entry in _field(certificate, "plan", list):
-        members, token, mass = _path(_field(entry, "set", str)), (_field(entry, "token", int),), _number(_field(entry, "mass", str), "a plan's mass")
+        members, mass = _path(_field(entry, "set", str)), _number(_field(entry, "mass", str), "a plan's mass")
+        token: Path = (_field(entry, "token", int),)
         _require(members in used and token[0] in members and token in given, f"plan: token {token[0]} of set {_spell(members)} is not there to give")
         _require(mass >= 0, f"plan: mass {mass} on token {token[0]} of set {_spell(members)} is negative")
         used[members] += mass
@@ -92,8 +93,9 @@ def _check_bound(
         _require(multiplier[path] >= 0, f"multipliers: {_spell(path)} has {value} < 0")
     worth: dict[Path, Fraction] = {}
     for path in nodes:
-        gain = 1 - multiplier.get(path, 0) + sum(value * step[child] for child, value in multiplier.items() if child[:-1] == path)
-        worth[path] = gain + (worth[path[:-1]] if path else 0)
+        below = (value * step[child] for child, value in multiplier.items() if child[:-1] == path)
+        gain = 1 - multiplier.get(path, Fraction(0)) + sum(below, Fraction(0))
+        worth[path] = gain + worth[path[:-1]] if path else gain
     bound = sum((probability * max(map(worth.__getitem__, paths)) for paths, probability in trees.items()), Fraction(0))
     _require(bound <= ceiling, f"multipliers: sum_T Q(T) max_v C(v) = {bound} > the stated ceiling {ceiling}")
 

@@ -13,7 +13,9 @@ which is a maximum flow, so the optimum is a minimum cut: 1 + min over token set
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from math import lcm
+from typing import Any
 
 from ..laws import ONE, ZERO, Law
 from ..rational import Rational, fraction, rational
@@ -64,11 +66,12 @@ def _scaled(mass: Rational, scale: int) -> int:
 
 def linear_program(p: Law[int], sets: Law[TokenSet], capacity: Rational = ONE, solver: str = "HIGHS") -> float:
     """The same optimum as the linear program above, by cvxpy; a float, without a certificate."""
-    import cvxpy as cp
     import numpy as np
     from scipy.sparse import coo_array
 
     from .quiet import quiet_stdout
+
+    cp: Any = import_module("cvxpy")  # seconds to import
 
     listed, tokens = [members for members, _ in sets.items()], list(p)
     pairs = [(row, token) for row, members in enumerate(listed) for token in members if token in p]

@@ -15,8 +15,8 @@ from ..rational import Rational, fraction, rational
 from .elimination import Equation, solve_near
 from .tree import Acceptance, Paths, Problem, proved, reached, solve, worth_of
 
-NEAR = 1e-7
-"""Numbers of a solver that are nearer than this are taken to be equal."""
+NEAR = (1e-7, 1e-9, 1e-11)
+"""Numbers of a solver that are nearer than this are taken to be equal: tried in turn."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def ceiling_of(problem: Problem, solver: str = "HIGHS") -> Ceiling:
     """The ceiling with both its proofs.  Raises tree.SolverFailed."""
     guess, alpha = solve(problem, solver)
     multipliers = _best_multipliers(problem, guess)
-    acceptance = exact_acceptance(problem, alpha, multipliers) or rounded_acceptance(problem, alpha, multipliers)
+    offers = [exact_acceptance(problem, alpha, multipliers, near) for near in NEAR] + [rounded_acceptance(problem, alpha, multipliers)]
+    acceptance = max((offer for offer in offers if offer is not None), key=lambda offer: sum(reached(problem, offer).values(), ZERO))
     return Ceiling(proved(problem, multipliers), sum(reached(problem, acceptance).values(), ZERO), multipliers, acceptance)
 
 
@@ -48,7 +49,8 @@ def bound_of(problem: Problem, solver: str = "HIGHS") -> Rational:
 
 
 def _best_multipliers(problem: Problem, guess: Mapping[Prefix, float]) -> dict[Prefix, Rational]:
-    return min((rounded_multipliers(guess), exact_multipliers(problem, guess)), key=lambda found: proved(problem, found))
+    found = [rounded_multipliers(guess), *(exact_multipliers(problem, guess, near) for near in NEAR)]
+    return min(found, key=lambda multipliers: proved(problem, multipliers))
 
 
 def rounded_multipliers(guess: Mapping[Prefix, float]) -> dict[Prefix, Rational]:
@@ -56,14 +58,14 @@ def rounded_multipliers(guess: Mapping[Prefix, float]) -> dict[Prefix, Rational]
     return {path: max(rational(value), ZERO) for path, value in guess.items()}
 
 
-def exact_multipliers(problem: Problem, guess: Mapping[Prefix, float]) -> dict[Prefix, Rational]:
+def exact_multipliers(problem: Problem, guess: Mapping[Prefix, float], near: float) -> dict[Prefix, Rational]:
     """Multipliers that meet exactly the equations which ``guess`` meets nearly: some are zero, some nodes of a tree are worth the same."""
     worth = {path: float(fraction(value)) for path, value in worth_of(problem, rounded_multipliers(guess)).items()}
-    equations: list[Equation[Prefix]] = [({path: ONE}, ZERO) for path, value in guess.items() if value < NEAR]
-    ties = set()
+    equations: list[Equation[Prefix]] = [({path: ONE}, ZERO) for path, value in guess.items() if value < near]
+    ties = set[tuple[Prefix, Prefix]]()
     for paths in problem.trees:
         most = max(worth[path] for path in paths)
-        first, *others = sorted(path for path in paths if worth[path] > most - NEAR)
+        first, *others = sorted(path for path in paths if worth[path] > most - near)
         ties.update((first, other) for other in others)
     children = problem.children
     for first, other in sorted(ties):
@@ -82,25 +84,25 @@ def exact_multipliers(problem: Problem, guess: Mapping[Prefix, float]) -> dict[P
 
 
 def exact_acceptance(
-    problem: Problem, alpha: Mapping[Paths, Mapping[Prefix, float]], multipliers: Mapping[Prefix, Rational]
+    problem: Problem, alpha: Mapping[Paths, Mapping[Prefix, float]], multipliers: Mapping[Prefix, Rational], near: float
 ) -> dict[Paths, dict[Prefix, Rational]] | None:
     """An exact alpha that meets the growth inequalities the guess nearly meets with equality; None if it fails.
 
     Its support is that of the guess, as far as it is worth most under ``multipliers`` (trees of tiny probability mean nothing to the solver).
     """
-    support = supports(problem, alpha, multipliers, ZERO)
+    support = supports(problem, alpha, multipliers, ZERO, near)
     shared = {paths: chosen for paths, chosen in support.items() if len(chosen) > 1}
     guess = {(paths, path): alpha[paths][path] for paths, chosen in shared.items() for path in chosen}
     equations: list[Equation[tuple[Paths, Prefix]]] = [({(paths, path): ONE for path in chosen}, ONE) for paths, chosen in shared.items()]
     sole = {paths: {chosen[0]: ONE} if len(chosen) == 1 else {} for paths, chosen in support.items()}
     base = reached(problem, sole)
-    near = {path: float(fraction(value)) for path, value in base.items()}
+    about = {path: float(fraction(value)) for path, value in base.items()}
     for (paths, path), mass in guess.items():
         for depth in range(len(path) + 1):
-            near[path[:depth]] += float(fraction(problem.trees[paths])) * mass
+            about[path[:depth]] += float(fraction(problem.trees[paths])) * mass
     for edge in problem.edges:
         step = problem.p(edge)
-        if near[edge] < near[edge[:-1]] * float(fraction(step)) - NEAR:
+        if about[edge] < about[edge[:-1]] * float(fraction(step)) - near:
             continue
         row = dict[tuple[Paths, Prefix], Rational]()
         for paths, path in guess:
@@ -116,14 +118,14 @@ def exact_acceptance(
 
 
 def supports(
-    problem: Problem, alpha: Mapping[Paths, Mapping[Prefix, float]], multipliers: Mapping[Prefix, Rational], slack: Rational
+    problem: Problem, alpha: Mapping[Paths, Mapping[Prefix, float]], multipliers: Mapping[Prefix, Rational], slack: Rational, near: float
 ) -> dict[Paths, list[Prefix]]:
     """Where the guess accepts, as far as that is worth most up to ``slack``; never empty."""
     worth, support = worth_of(problem, multipliers), dict[Paths, list[Prefix]]()
     for paths, masses in alpha.items():
         most = max(worth[path] for path in paths)
         best = [path for path in sorted(paths) if worth[path] + slack >= most]
-        support[paths] = [path for path in best if masses[path] > NEAR] or best[:1]
+        support[paths] = [path for path in best if masses[path] > near] or best[:1]
     return support
 
 
@@ -135,8 +137,8 @@ def rounded_acceptance(
     If ua is kept with probability min(1, f(u) p(a|u) / f(ua)) and its acceptance otherwise goes to u, all the way along a path, then the new f
     satisfies every growth inequality.
     """
-    chosen = supports(problem, alpha, multipliers, rational(NEAR))
-    laws = {paths: Law({path: max(alpha[paths][path], NEAR) for path in support}) for paths, support in chosen.items()}
+    chosen = supports(problem, alpha, multipliers, rational(NEAR[0]), NEAR[0])
+    laws = {paths: Law({path: max(alpha[paths][path], NEAR[0]) for path in support}) for paths, support in chosen.items()}
     accepted = reached(problem, {paths: dict(law.items()) for paths, law in laws.items()})
     kept = {edge: min(ONE, accepted[edge[:-1]] * problem.p(edge) / accepted[edge]) if accepted[edge] else ONE for edge in problem.edges}
     moved: dict[Paths, dict[Prefix, Rational]] = {}

@@ -72,7 +72,7 @@ def covered(q: np.ndarray, drafts: int) -> np.ndarray:
         for first in range(start, stop, CHUNK):
             run = slice(first, min(first + CHUNK, stop))
             missed[run] = _missed(spread, moments[:, run], rings[count])
-    return 1.0 - np.maximum(inside[-1] - inside, 0.0) * missed
+    return np.asarray(1.0 - np.maximum(inside[-1] - inside, 0.0) * missed)
 
 
 def _nodes(slowest: float) -> tuple[np.ndarray, np.ndarray]:

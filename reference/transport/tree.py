@@ -19,10 +19,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from typing import Any
 
 from ..laws import ONE, ZERO, Law
 from ..models import Model, Prefix
-from ..rational import Rational, fraction, rational
+from ..rational import Rational, fraction
 from ..trees import Scheme, Slot
 
 Paths = frozenset[Prefix]
@@ -32,6 +34,10 @@ Acceptance = Mapping[Paths, Mapping[Prefix, Rational]]
 """alpha_T(v), positive entries only."""
 
 MAX_TREES = 20_000
+
+OPTIONS = {"solver": "ipm", "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+"""Interior point, then crossover to a vertex, from which ``recovery`` reads the exact solution."""
+
 
 class TooManyTrees(ValueError):
     """The instance has more draft trees than are listed one by one."""
@@ -131,11 +137,12 @@ def reached(problem: Problem, acceptance: Acceptance) -> dict[Prefix, Rational]:
 
 def solve(problem: Problem, solver: str = "HIGHS") -> tuple[dict[Prefix, float], dict[Paths, dict[Prefix, float]]]:
     """(lambda, alpha) of the program above by cvxpy, in floating point.  Raises SolverFailed."""
-    import cvxpy as cp
     import numpy as np
     from scipy.sparse import csr_array
 
     from .quiet import quiet_stdout
+
+    cp: Any = import_module("cvxpy")  # seconds to import
 
     row = {path: number for number, path in enumerate(problem.nodes)}
     choices = [(number, paths, path) for number, paths in enumerate(problem.trees) for path in sorted(paths)]
@@ -153,7 +160,7 @@ def solve(problem: Problem, solver: str = "HIGHS") -> tuple[dict[Prefix, float],
         constraints.append(accepted[1:] <= cp.multiply(steps, accepted[parents]))
     program = cp.Problem(cp.Maximize(cp.sum(accepted)), constraints)
     with quiet_stdout():
-        program.solve(solver=solver, **({"highs_options": {"solver": "ipm"}} if solver == "HIGHS" else {}))  # crossover ends at a vertex
+        program.solve(solver=solver, **({"highs_options": OPTIONS} if solver == "HIGHS" else {}))
     if acceptance.value is None:
         raise SolverFailed(f"{solver} found no solution: {program.status}")
     multipliers = constraints[2].dual_value if problem.edges else []

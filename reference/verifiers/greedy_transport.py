@@ -14,7 +14,7 @@ from .univer import allocate
 
 def greedy_transport(target: Model, node: DraftNode, chance: Chance) -> DraftNode | Stop:
     """One level: child y with probability m_y, else stop with what is owed as the law of the bonus token."""
-    children = tuple(node.children())
+    children: tuple[DraftNode, ...] = tuple(node.children())
     masses, owed = allocate(target(node.path), children, ONE)
     left = ONE
     for child, mass in zip(children, masses, strict=True):

@@ -44,7 +44,7 @@ def two_phase(allocate: Allocate, order: Order = draw_order) -> Visit:
     def visit(
         target: Model, node: DraftNode, capacity: Rational, chance: Chance, below: Callable[[DraftNode, Rational], T | None]
     ) -> Accepted | T | None:
-        children = tuple(node.children())
+        children: tuple[DraftNode, ...] = tuple(node.children())
         masses, owed = allocate(target(node.path), children, capacity)
         left = ONE
         for position in order(target, children, masses):

@@ -72,7 +72,8 @@ def grow(logits: np.ndarray, nodes: int, fault: str = "") -> Trees:
         level.append(len(ranks))
         row = row_of(depth)
         if rank + 1 < width:
-            step = row[rank + 1] if fault == "sibling keeps the old token's score" else row[rank + 1] - row[rank]
+            with np.errstate(invalid="ignore"):
+                step = row[rank + 1] if fault == "sibling keeps the old token's score" else row[rank + 1] - row[rank]
             under = node if fault == "sibling below the node itself" and len(ranks) < depths else parent
             offer((*ranks[:-1], rank + 1), under, score + step)
         if depth + 1 < depths:
@@ -172,7 +173,8 @@ def chosen_size(logits: np.ndarray, draft: float, verify: np.ndarray, fault: str
     tokens = [narrow(0.0 if fault == "forgets the bonus token" else 1.0)]
     for gain in gains:
         tokens.append(narrow(tokens[-1] + narrow(gain)))
-    rates = [float(narrow(some / time)) for some, time in zip(tokens, cost, strict=False)]
+    with np.errstate(divide="ignore"):
+        rates = [float(narrow(some / time)) for some, time in zip(tokens, cost, strict=False)]
     return decided(rates, fault)
 
 

@@ -77,9 +77,10 @@ def test_a_builder_that_raises_is_an_error() -> None:
     assert report.outcome == "error" and "kth(=3) out of bounds" in report.errors[0].message
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"), [("sees its elder sibling", "sees"), ("does not see the root", "does not see"), ("columns of the last round", "sees"), ("", "")]
-)
+MASK_FAULTS = {"sees its elder sibling": "sees", "does not see the root": "does not see", "columns of the last round": "sees", "": ""}
+
+
+@pytest.mark.parametrize(("fault", "said"), MASK_FAULTS.items())
 def test_masks(fault: str, said: str) -> None:
     def masked(logits: np.ndarray, nodes: int) -> Any:
         tokens, parents, valid = grow(logits, nodes)

@@ -1,6 +1,7 @@
 """Sampling: when it conforms, when it rejects, and when it does not know."""
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -64,9 +65,8 @@ def test_rejects_what_leaves_marginals_and_lengths_right() -> None:
         assert int(exactness.effort.split()[0]) <= 1 << 16
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_same_seed_same_verdict(seed: int) -> None:
-    first, second = (three(subject(), "chain-one-draft", seed=seed)[1] for _ in range(2))
+def test_same_seed_same_verdict() -> None:
+    first, second = (three(subject(), "chain-one-draft", seed=7)[1] for _ in range(2))
     assert (first.number, first.message) == (second.number, second.message)
 
 
@@ -101,7 +101,7 @@ def test_one_row_at_a_time() -> None:
         sizes.add(len(drafts))
         return token_level(drafts, declared, target, generator)
 
-    three(subject(verify, batched=False), "chain-one-draft", Budget(1e-6, math.inf, blocks=1))
+    three(subject(verify, batched=False), "chain-one-draft", Budget(1e-6, time.monotonic() + 0.2))
     assert sizes == {1}
 
 

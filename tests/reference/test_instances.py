@@ -26,6 +26,7 @@ GOOD: dict[str, Any] = {
     "drafting": {"scheme": "greedy", "children": [2, 1]},
 }
 FIXED = {**GOOD, "drafting": {"scheme": "fixed", "tree": ["0", "0 1", "2"]}}
+PLANNED = {**GOOD, "drafting": {"scheme": "replay", "nodes": 3, "depth": 2, "sampler": "without_replacement", "exhaust": "drop"}}
 
 
 def changed(path: str, value: Any, base: dict[str, Any] = GOOD) -> dict[str, Any]:
@@ -164,6 +165,14 @@ ERRORS = [
     (changed("drafting/tree", ["0", ["0", "1"]], FIXED), '"tree" must be a string of tokens'),
     (changed("drafting/tree", [" ".join("0" * n) for n in range(1, 1000)], FIXED), '"tree" is deeper than 100'),
     (changed("drafting/tree", ["0"] * 5000, FIXED), '"tree" has more than 4096 nodes'),
+    (changed("drafting/nodes", ..., PLANNED), '"nodes" must be an integer in 0..4096, not None'),
+    (changed("drafting/nodes", True, PLANNED), '"nodes" must be an integer in 0..4096, not True'),
+    (changed("drafting/nodes", 4097, PLANNED), '"nodes" must be an integer in 0..4096, not 4097'),
+    (changed("drafting/depth", -1, PLANNED), '"depth" must be an integer in 0..100, not -1'),
+    (changed("drafting/sampler", ..., PLANNED), '"sampler" must be a string, not None'),
+    (changed("drafting/sampler", "gumbel", PLANNED), "gumbel"),
+    (changed("drafting/exhaust", "fill", PLANNED), "fill"),
+    (changed("draft/", ..., PLANNED), 'replay needs a row that is missing: draft has no row for prefix ""'),
 ]
 
 
@@ -256,7 +265,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 PLACES = ["vocabulary", "name", "target", "target/", "target/0", "target/new", "draft", "draft/", "drafting"]
-PLACES += ["drafting/scheme", "drafting/children", "drafting/tree"]
+PLACES += [f"drafting/{key}" for key in ("scheme", "children", "tree", "nodes", "depth", "sampler", "exhaust")]
 
 
 def read(source: Any) -> Instance | None:
@@ -278,8 +287,8 @@ def test_any_json(source: Any) -> None:
     read(source)
 
 
-@given(st.sampled_from(PLACES), JSON, st.sampled_from([GOOD, {**FIXED, "drafting": {**FIXED["drafting"], "children": [2, 2]}}]))
-@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(PLACES), JSON, st.sampled_from([GOOD, FIXED, PLANNED]))
+@settings(max_examples=250, deadline=None)
 def test_a_good_instance_with_any_entry_replaced(place: str, value: Any, base: dict[str, Any]) -> None:
     read(changed(place, value, base))
 

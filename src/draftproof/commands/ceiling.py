@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
         return complain(f"{options.instance}: {error}")
     if options.certificate:
         write(options.certificate, json.dumps(whole_tree(instance, found)) + "\n")
-    answer = {"instance": instance.name, "ceiling": str(found.ceiling), "gap": str(found.gap), "reached": str(found.reached), "trees": len(problem.trees)}
+    exact = {"ceiling": str(found.ceiling), "gap": str(found.gap), "reached": str(found.reached)}
+    answer = {"instance": instance.name, **exact, "trees": len(problem.trees)}
     print(json.dumps(answer) if options.json else _described(answer))
     return 0
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 def _described(answer: dict[str, Any]) -> str:
     ceiling = f"{answer['ceiling']} = {decimal(answer['ceiling'])}" if len(answer["ceiling"]) <= 40 else short(answer["ceiling"])
     how = "some lossless verifier reaches it" if answer["gap"] == "0" else f"some lossless verifier is within {decimal(answer['gap'])} of it"
-    return f"{answer['instance']}: no lossless verifier has E[L] above {ceiling}, and {how} ({answer['trees']} draft trees)"
+    return f"{answer['instance']}: no lossless verifier has E[L] above {ceiling}, and {how} (draft trees: {answer['trees']})"
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from draftproof.reference.verifiers import ALIASES, FAMILIES, Accepted, descend,
 
 from ..instances import ANY_SCHEME, SCHEMES, Case, random_case, random_cases
 from ..test_chance import agree
-from .battery import DEEP, SMALL, assert_lossless
+from .battery import DEEP, MEDIUM, SMALL, assert_lossless
 
 
 def test_names() -> None:
@@ -40,7 +40,8 @@ def emitted(name: str, case: Case, chance: Chance) -> tuple[int, ...]:
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", ANY_SCHEME)
 def test_lossless(name: str, scheme: str) -> None:
-    assert_lossless(name, scheme, 300, SMALL)
+    assert_lossless(name, scheme, 240, SMALL)
+    assert_lossless(name, scheme, 60, MEDIUM, start=240)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -96,7 +96,7 @@ def test_never_shorter_than_coverage_where_siblings_are_alike(scheme: str) -> No
     """The theorem: every accepted node gets a fresh set of children, one subtree for each distinct token."""
     make = {"with_replacement": with_replacement, "without_replacement": without_replacement}[scheme]
     longer = 0
-    for case in random_cases(scheme, 60, 64, start=600):
+    for case in random_cases(scheme, 30, 64, start=600):
         for children in ((1,), (2,), (3,), (2, 1), (1, 2), (2, 2)):
             if case.vocabulary ** sum(children) > 81 or (children == (2, 2) and case.vocabulary > 2):
                 continue

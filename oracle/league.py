@@ -1,0 +1,167 @@
+"""The league: every verifier that an instance admits, its exact E[L], and how much of the ceiling that is."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from draftproof.reference.blocks import block_law
+from draftproof.reference.growth import expected_length, total_variation
+from draftproof.reference.instances import Instance, parse
+from draftproof.reference.models import MissingRow, Model, random_model, spell
+from draftproof.reference.rational import fraction
+from draftproof.reference.transport.recovery import Ceiling, ceiling_of
+from draftproof.reference.transport.tree import problem_of
+from draftproof.reference.trees import Slot
+from draftproof.reference.verifiers import FAMILIES
+
+from .cases import Case
+from .catalogue import suits
+from .readings.refused import Refused
+from .subjects import Subject, SubjectError, load
+from .supervise import Send
+from .tasks import UsageError, case_law
+
+SAMPLED = ("with_replacement", "without_replacement", "greedy", "top_k")
+"""Drafting schemes of a generated family with more than one child."""
+
+MOST_REPLAYED = 4096
+"""Rules that are neither level by level nor node by node are replayed whole: up to this many ways to draw the tree."""
+
+REMARKS = {"univer_lookahead": "sibling order of this project"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One verifier on one instance.  ``lossless`` is None where that was not decided; ``remark`` says what should be known about the number."""
+
+    verifier: str
+    length: Fraction
+    lossless: bool | None
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All verifiers on one instance, longest blocks first, against its certified ceiling."""
+
+    instance: str
+    scheme: str
+    ceiling: Fraction
+    gap: Fraction
+    rows: Sequence[Row]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As ``draftproof league --json`` prints it."""
+        rows = [{**_shown(row.length, self.ceiling), "verifier": row.verifier, "lossless": row.lossless, "remark": row.remark} for row in self.rows]
+        return {"instance": self.instance, "scheme": self.scheme, "ceiling": str(self.ceiling), "gap": str(self.gap), "rows": rows}
+
+
+@dataclass(frozen=True)
+class Mean:
+    """One verifier over many instances drafted by one scheme: means of E[L] and of the ceiling, over the instances it was run on."""
+
+    scheme: str
+    verifier: str
+    length: Fraction
+    ceiling: Fraction
+    lossless: bool | None
+    instances: int
+    remark: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As ``draftproof league --json`` prints it."""
+        more = {"scheme": self.scheme, "verifier": self.verifier, "instances": self.instances, "lossless": self.lossless, "remark": self.remark}
+        return {**_shown(self.length, self.ceiling), "ceiling": float(self.ceiling), **more}
+
+
+def _shown(length: Fraction, ceiling: Fraction) -> dict[str, Any]:
+    return {"expected_length": float(length), "exact": str(length), "share": float(length / ceiling)}
+
+
+def standing(instance: Instance, subjects: Iterable[Subject] = (), seed: int = 0, time_limit: float = 120.0) -> Standing:
+    """Every family that admits ``instance`` and every subject that suits it.
+
+    Raises TooManyTrees where the ceiling is out of reach, MissingRow for an incomplete instance, SubjectError for a subject that misbehaves.
+    """
+    found: Ceiling = ceiling_of(problem_of(instance.target, instance.topology, instance.scheme))
+    rows = [*_references(instance), *_subjects(instance, subjects, seed, time_limit)]
+    rows.sort(key=lambda row: -row.length)
+    return Standing(instance.name, instance.scheme_name, fraction(found.ceiling), fraction(found.gap), rows)
+
+
+def _references(instance: Instance) -> Iterator[Row]:
+    for family in FAMILIES.values():
+        whole = family.level is None and family.visit is None
+        merged = not family.reads_declared and instance.scheme_name == "with_replacement"
+        if not family.admits(instance) or ((whole or merged) and _ways_to_draw(instance) > MOST_REPLAYED):
+            continue
+        law = block_law(family, instance.target, instance.topology, instance.scheme)
+        exact = total_variation(law, instance.target) == 0
+        yield Row(family.name, fraction(expected_length(law)), exact, REMARKS.get(family.name, ""))
+
+
+def _subjects(instance: Instance, subjects: Iterable[Subject], seed: int, time_limit: float) -> Iterator[Row]:
+    for subject in subjects:
+        if not suits(subject, instance):
+            continue
+        try:
+            law = case_law(Case(replace(subject, claims=("lossless",)), instance), None, seed, time_limit)
+        except Refused as refusal:
+            raise SubjectError(f"{subject.name} on instance {instance.name}: {refusal}") from None
+        yield Row(subject.name, Fraction(law["expected_length"]), law["exact"], f"read by {law['way']}")
+
+
+def _ways_to_draw(instance: Instance) -> int:
+    def sampled(slot: Slot) -> int:
+        here = min(1, len(slot)) if instance.scheme_name == "greedy" else len(slot)
+        return here + sum(map(sampled, slot))
+
+    return 1 if instance.deterministic else int(instance.vocabulary ** sampled(instance.topology))
+
+
+def means(standings: Sequence[Standing]) -> list[Mean]:
+    """By scheme and verifier, longest mean first within a scheme."""
+    groups: dict[tuple[str, str], list[tuple[Row, Fraction]]] = {}
+    for one in standings:
+        for row in one.rows:
+            groups.setdefault((one.scheme, row.verifier), []).append((row, one.ceiling))
+    found = []
+    for (scheme, verifier), results in groups.items():
+        decided = [row.lossless for row, _ in results]
+        lossless = None if None in decided else all(decided)
+        length, ceiling = (sum(values, Fraction(0)) / len(results) for values in ([row.length for row, _ in results], [top for _, top in results]))
+        found.append(Mean(scheme, verifier, length, ceiling, lossless, len(results), results[0][0].remark))
+    return sorted(found, key=lambda mean: (mean.scheme, -mean.length, mean.verifier))
+
+
+def generated(vocabulary: int, children: int, depth: int, seed: int, count: int) -> Iterator[Instance]:
+    """``count`` random targets and drafts, each drafted by every scheme: a chain for one child, else the four others."""
+    for number in range(count):
+        first = 2 * (seed * 1_000_000 + number)
+        target, draft = random_model(first, vocabulary), random_model(first + 1, vocabulary)
+        rows = {"target": _table(target, vocabulary, depth + 1), "draft": _table(draft, vocabulary, depth)}
+        for scheme in ("chain",) if children == 1 else SAMPLED:
+            drafting = {"scheme": scheme, "children": [children] * depth}
+            yield parse({"vocabulary": vocabulary, **rows, "drafting": drafting, "name": f"random-{number}-{scheme}"})
+
+
+def _table(model: Model, vocabulary: int, depth: int) -> dict[str, list[str]]:
+    prefixes = (prefix for length in range(depth) for prefix in product(range(vocabulary), repeat=length))
+    return {spell(prefix): [str(model(prefix)[token]) for token in range(vocabulary)] for prefix in prefixes}
+
+
+def league_task(send: Send, sources: list[dict[str, Any]], subjects: list[str], seed: int, time_limit: float) -> None:
+    """One Standing after the other, as ("standing", Standing); ("fatal", message) when something cannot be done."""
+    try:
+        instances, loaded = [parse(source) for source in sources], list[Subject]()
+        for spec in subjects:
+            found = load(spec)
+            if not any(suits(subject, instance) for subject in found for instance in instances):
+                raise UsageError(f"{spec} suits none of these instances")
+            loaded += found
+        for instance in instances:
+            send(("standing", standing(instance, loaded, seed, time_limit)))
+    except (SubjectError, UsageError, MissingRow, ValueError, RuntimeError) as error:
+        send(("fatal", str(error)))
