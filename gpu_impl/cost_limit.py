@@ -1,4 +1,4 @@
-"""Up to which cost prefixes have to be listed: a guess from histograms of costs, convolved depth by depth, and a bound.
+"""Up to which cost prefixes have to be listed: a guess from histograms of costs, convolved over depths, and a bound.
 
 Costs are counted above the chain of most probable tokens: most tokens of a prefix add nothing, so little is lost by
 rounding to a grid.  The guess is good to a few percent of the count; whoever uses it checks, and raises it if need be.
@@ -8,9 +8,10 @@ from torch import Tensor
 
 from .marginals import Marginals
 
-POINTS = 96  # of the grid
+POINTS = 64  # of the grid
+TILT = 24 / POINTS
 SINGLE, BLOCK = 64, 16  # the first ranks are counted one by one, later ones by the middle of their block
-SURPLUS = 1.05  # of the wanted count, so that a guess that is a little low is still enough
+SURPLUS = 1.06  # of the wanted count, so that a guess that is a little low is still enough
 
 
 def guess_limits(marginals: Marginals, nodes: int) -> tuple[Tensor, Tensor]:
@@ -21,25 +22,25 @@ def guess_limits(marginals: Marginals, nodes: int) -> tuple[Tensor, Tensor]:
     unit = (bound - first) / (POINTS - 1)
     depths = max(1, int((chain <= bound.unsqueeze(1)).sum(1).amax()))  # no prefix beyond them is cheap enough
     later = (chain[:, :depths] - first.unsqueeze(1)) / unit.unsqueeze(1)
-    counts = _counts(_histogram(marginals.logits[:, :depths], unit).where((later < POINTS).unsqueeze(2), 0), nodes)
-    total = _total(counts, later.clamp(max=POINTS))
+    total = _prefixes(_histogram(marginals.logits[:, :depths], unit), later)
 
     wanted = SURPLUS * nodes + 1
     point = (total < wanted).sum(1, keepdim=True).clamp(1, POINTS - 1)
     low, high = total.gather(1, point - 1), total.gather(1, point)
     share = ((wanted - low) / (high - low)).nan_to_num(1.0).clamp(0, 1)
-    return torch.minimum(first + (point - 1 + share).squeeze(1) * unit, bound), bound
+    return torch.minimum(first + (point - 0.5 + share).squeeze(1) * unit, bound), bound
 
 
 def _bound(marginals: Marginals, nodes: int) -> Tensor:
     """D depths of ceil(nodes / D) tokens each, below the chain, are enough prefixes, for the best D; else all prefixes."""
     logits, chain = marginals.logits, marginals.chain
     depths, width = logits.shape[1:]
-    used = torch.arange(1, depths + 1, device=chain.device)
-    rank = (nodes + used - 1) // used - 1
-    added = logits[:, :, :1].double() - logits[:, :, rank.clamp(max=width - 1)].double()
-    cost = (chain.unsqueeze(2) + added).where(rank < width, torch.inf)
-    cost = cost.where(used.unsqueeze(1) <= used, -torch.inf).amax(1).nan_to_num(torch.inf).amin(1)
+    cost = torch.full_like(chain[:, 0], torch.inf)
+    for used in {1, 2, 4, 8, depths}:
+        rank = -(-nodes // used) - 1
+        if used <= depths and rank < width:
+            added = logits[:, :used, 0].double() - logits[:, :used, rank].double()
+            cost = torch.minimum(cost, (chain[:, :used] + added).amax(1).nan_to_num(torch.inf))
     last = logits[:, :, -1:]
     if bool((last == -torch.inf).any()):
         last = logits.gather(2, (logits > -torch.inf).sum(2, keepdim=True).sub_(1).clamp_(min=0))
@@ -62,20 +63,18 @@ def _histogram(logits: Tensor, unit: Tensor) -> Tensor:
     return counts[:, :, :POINTS]
 
 
-def _counts(histogram: Tensor, nodes: int) -> Tensor:
-    """[B, L, POINTS]: prefixes of each depth by units added to the chain; more than ``nodes`` do not matter."""
-    spectrum = torch.fft.rfft(histogram, n=2 * POINTS)
-    counts = [histogram[:, 0]]
-    for depth in range(1, histogram.shape[1]):
-        product = torch.fft.rfft(counts[-1], n=2 * POINTS) * spectrum[:, depth]
-        counts.append(torch.fft.irfft(product, n=2 * POINTS)[:, :POINTS].clamp_(0, nodes))
-    return torch.stack(counts, 1)
+def _prefixes(histogram: Tensor, later: Tensor) -> Tensor:
+    """[B, POINTS] float64: prefixes of any depth by cost, up to half a unit above each grid point, the chain adding ``later``.
 
-
-def _total(counts: Tensor, later: Tensor) -> Tensor:
-    """[B, POINTS]: prefixes of any depth up to each grid point, the chain itself adding ``later`` [B, L] units."""
-    summed = torch.nn.functional.pad(counts.cumsum(2), (1, 0))  # up to half a unit below, and above, each grid point
-    at = (torch.arange(POINTS, device=later.device) + 0.5 - later.unsqueeze(2)).clamp_(min=0)
-    below = at.long()
-    low = summed.gather(2, below)
-    return (low + (at - below) * (summed.gather(2, (below + 1).clamp_(max=POINTS)) - low)).sum(1)
+    Fourier transforms: products of spectra convolve, multiples of roots shift.  Counts are tilted by exp(-TILT cost): what
+    lies beyond the grid, and would come back at its low end, vanishes, and rounding hurts where there is most to lose.
+    """
+    grid = torch.arange(POINTS + 2, dtype=torch.float64, device=later.device)
+    turns = grid.unsqueeze(1) * grid[: POINTS + 1] * (-torch.pi / POINTS)
+    shifts = torch.polar(torch.exp(-TILT * grid).unsqueeze(1).expand_as(turns), turns)
+    whole = later.clamp(max=POINTS).long()
+    part = (later - whole).unsqueeze(2)
+    shift = torch.lerp(shifts[whole], shifts[whole + 1], part.to(shifts.dtype)).where(part < 1, 0)  # beyond the grid: not at all
+    spectrum = torch.fft.rfft(histogram * torch.exp(-TILT * grid[:POINTS]), n=2 * POINTS).cumprod(1)
+    count: Tensor = torch.fft.irfft((spectrum * shift).sum(1), n=2 * POINTS)[:, :POINTS] * torch.exp(TILT * grid[:POINTS])
+    return count.cumsum(1)

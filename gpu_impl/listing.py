@@ -5,13 +5,15 @@ first few of these.  So only prefixes with children, some of all, are followed f
 children; all children are written out at the end, in one step.
 """
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from .marginals import Marginals
 
-GRID = 256  # points at which tokens are counted
+GRID = 128  # points at which tokens are counted
+PROBE = 16  # every so manieth rank shows how many are needed
 SLACK = 1.00001  # what is rounded up is first made a little larger, so that rounding of its own cannot round it down
 
 
@@ -32,62 +34,75 @@ class Listing:
 
 def list_prefixes(marginals: Marginals, limit: Tensor) -> Listing:
     """All prefixes that cost at most limit [B], and a few that cost little more; waits for the device once a depth."""
-    logits, chain = marginals.logits, marginals.chain
-    batch, depths, width = logits.shape
-    unit, within = _count_tokens(marginals, limit)
-    room = (limit.unsqueeze(1) - chain) / unit.unsqueeze(1)  # units that ranks may add, down to each depth
-    row = torch.arange(batch, device=chain.device)
-    added = torch.zeros(batch, dtype=torch.float64, device=chain.device)  # cost on top of the chain
-    itself = torch.full_like(row, -1)  # place in the listing
-    begin = torch.zeros((), dtype=torch.int64, device=chain.device)
-    rows, addeds, places, counts, depth_of = (list[Tensor]() for _ in range(5))
+    chain, logits, width = marginals.chain, marginals.logits.flatten(), marginals.logits.shape[2]
+    batch, depths = chain.shape
+    room = (limit.unsqueeze(1) - chain).clamp_(min=-1e300)  # what ranks may add, down to each depth
+    scale, within = _count_tokens(marginals, room)
+    here_and_below = torch.stack([room, room.roll(-1, 1)], dim=2).view(-1, 2).mul_(scale.unsqueeze(1))
+    here_and_below += 1.001  # rounded up, as the tokens' units are, and column 0 is for none
+    best = logits[::width].double()
+
+    entry = torch.arange(batch, device=chain.device) * depths  # row and depth of the children, as one number
+    added = torch.zeros(batch, dtype=torch.float64, device=chain.device)  # by the ranks so far
+    parent = rank = torch.zeros_like(entry)
+    levels = list[tuple[Tensor, ...]]()
     for depth in range(depths):
-        used, entry = added / unit.take(row), (row * depths + depth) * GRID
-        children = _look_up(within, entry, room[:, depth].take(row) - used)
-        rows, addeds, places, counts = [*rows, row], [*addeds, added], [*places, itself], [*counts, children]
-        depth_of.append(torch.full_like(row, depth))
+        units = here_and_below.index_select(0, entry) - (added * scale.index_select(0, entry)).unsqueeze(1)
+        table = units.ceil_().clamp_(0, GRID).long().add_((entry * (GRID + 1)).unsqueeze(1))
+        children, followed = within.index_select(0, table.view(-1)).view(-1, 2).unbind(1)
+        levels.append((entry, added, parent, rank, children))
         if depth + 1 == depths:
             break
-        followed = _look_up(within, entry, room[:, depth + 1].take(row) - used)
         parent = torch.repeat_interleave(followed)
         if not len(parent):
             break
         rank = _rank(followed, parent)
-        ends = children.cumsum(0) + begin
-        itself, begin = (ends - children).take(parent) + rank, ends[-1]
-        row = row.take(parent)
-        best = (row * depths + depth) * width
-        added = added.take(parent) + (logits.take(best).double() - logits.take(best + rank).double())
+        entry, added = _child(entry, added, parent, rank, logits, best, width)
+        entry = entry + 1
 
-    children = torch.cat(counts)
+    sizes = [len(level[0]) for level in levels]
+    entry, added, parent, rank, children = (torch.cat(parts) for parts in zip(*levels, strict=True))
+    begins = torch.tensor([0, *accumulate(sizes[:-1], initial=0)][: len(sizes)])  # of the level above each level
+    above = parent + torch.repeat_interleave(begins, torch.tensor(sizes)).to(parent.device)
+    start = children.cumsum(0) - children
+    itself = start.index_select(0, above).add_(rank)
+    itself[:batch] = -1
     owner = torch.repeat_interleave(children)
     rank = _rank(children, owner)
-    row, depth_at = torch.cat(rows).take(owner), torch.cat(depth_of).take(owner)
-    entry = row * depths + depth_at
-    added = torch.cat(addeds).take(owner) + (logits.take(entry * width).double() - logits.take(entry * width + rank).double())
-    return Listing(row, depth_at + 1, rank, torch.cat(places).take(owner), chain.take(entry) + added)
+    entry, added = _child(entry, added, owner, rank, logits, best, width)
+    return Listing(
+        row=entry // depths,
+        depth=entry % depths + 1,
+        rank=rank,
+        parent=itself.index_select(0, owner),
+        cost=added.add_(chain.flatten().index_select(0, entry)),
+    )
 
 
-def _count_tokens(marginals: Marginals, limit: Tensor) -> tuple[Tensor, Tensor]:
-    """A unit of cost [B], and how many tokens add at most so many units to the chain, rounded up: [B, L, GRID] int64."""
-    logits, chain = marginals.logits, marginals.chain
-    most = (limit - chain[:, 0]).clamp(min=1e-6).nan_to_num(1.0, posinf=1.0)
-    near = (logits[:, :, :1] - logits[:, :, ::16]).double() <= most.view(-1, 1, 1)
-    unit = most / (GRID - 2)
-    added = logits[:, :, :1] - logits[:, :, : 16 * int(near.sum(2).amax())]  # later ranks add too much
-    added *= (SLACK / unit).to(added.dtype).view(-1, 1, 1)
-    units = added.ceil_().clamp_(max=GRID).long()
-    counts = torch.zeros(*units.shape[:2], GRID + 1, dtype=torch.float32, device=units.device)
-    counts.scatter_add_(2, units, counts.new_ones(()).expand_as(units))
-    return unit, counts[:, :, :GRID].where((chain < torch.inf).unsqueeze(2), 0).cumsum(2).long()
+def _child(
+    entry: Tensor, added: Tensor, parent: Tensor, rank: Tensor, logits: Tensor, best: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    """Row and depth, and cost on top of the chain, of the children of these ranks."""
+    entry = entry.index_select(0, parent)
+    token = logits.index_select(0, entry * width + rank).double()
+    return entry, added.index_select(0, parent).add_(best.index_select(0, entry) - token)
 
 
-def _look_up(within: Tensor, entry: Tensor, units: Tensor) -> Tensor:
-    """Tokens that add at most so many units, at flat places ``entry`` of the table."""
-    point = (units * SLACK + 1e-3).ceil_().clamp_(-1, GRID - 1).long()
-    return within.take(entry + point.clamp(min=0)).where(point >= 0, 0)
+def _count_tokens(marginals: Marginals, room: Tensor) -> tuple[Tensor, Tensor]:
+    """Units per cost [B * L], and a table [B * L * (GRID + 1)] int64: tokens that add at most so many units less one."""
+    logits, width = marginals.logits, marginals.logits.shape[2]
+    near = (logits[:, :, :1] - logits[:, :, ::PROBE]).double() <= room.unsqueeze(2)
+    needed = (PROBE * near.sum(2)).clamp_(max=width).flatten()  # at each row and depth; later ranks add too much
+    scale = (SLACK * (GRID - 2) / room.amax(1, keepdim=True).clamp(min=1e-6)).expand_as(room).flatten()
+    entry = torch.repeat_interleave(needed)
+    token = entry * width + _rank(needed, entry)
+    added = logits.flatten()[::width].index_select(0, entry) - logits.flatten().index_select(0, token)
+    units = (added * scale.index_select(0, entry)).ceil_().clamp_(max=GRID).long().add_(entry * (GRID + 2) + 1)
+    counts = torch.zeros(len(needed) * (GRID + 2), dtype=torch.float32, device=room.device)
+    counts.scatter_add_(0, units, torch.ones_like(units, dtype=torch.float32))
+    return scale, counts.view(-1, GRID + 2)[:, : GRID + 1].cumsum(1).long().flatten()
 
 
 def _rank(counts: Tensor, owner: Tensor) -> Tensor:
     """0, 1, ... within each run of the same owner."""
-    return torch.arange(len(owner), device=owner.device) - (counts.cumsum(0) - counts).take(owner)
+    return torch.arange(len(owner), device=owner.device).sub_((counts.cumsum(0) - counts).index_select(0, owner))

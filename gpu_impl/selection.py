@@ -32,15 +32,13 @@ def select(marginals: Marginals, nodes: int) -> Selection:
     once a depth, since how many prefixes there are decides the shapes.
     """
     limit, bound = guess_limits(marginals, nodes)
-    step = (bound - limit) / 16
+    step, wanted = (bound - limit) / 16, torch.arange(nodes, device=limit.device)
     while True:
         listing = list_prefixes(marginals, limit)
         order, count = _by_cost(listing, len(limit))
-        wanted = torch.arange(nodes, device=limit.device)
         real = wanted < count.unsqueeze(1)
-        begin = (count.cumsum(0) - count).unsqueeze(1)
-        chosen = order.take((begin + wanted).where(real, 0)) if len(order) else torch.zeros_like(real, dtype=torch.int64)
-        cost = _take(listing.cost, chosen).where(real, torch.inf)
+        chosen = _pick(order, ((count.cumsum(0) - count).unsqueeze(1) + wanted).where(real, 0))
+        cost = _pick(listing.cost, chosen).where(real, torch.inf)
         enough = (limit >= bound) | (cost[:, -1] <= limit)  # all that cost no more than the limit are listed
         if bool(enough.all()):
             break
@@ -49,27 +47,28 @@ def select(marginals: Marginals, nodes: int) -> Selection:
     number = torch.zeros(len(order) + 1, dtype=torch.int64, device=limit.device)  # from 1; the last is for the root
     number.scatter_(0, chosen.where(real, len(order)).flatten(), (wanted + 1).expand_as(chosen).flatten())
     number[-1] = 0
+    parent = _pick(listing.parent, chosen)
     return Selection(
         cost=cost,
-        depth=_take(listing.depth, chosen).where(real, 0),
-        rank=_take(listing.rank, chosen).where(real, 0),
-        parent=number.take(_take(listing.parent, chosen)).where(real, 0),
+        depth=_pick(listing.depth, chosen).where(real, 0),
+        rank=_pick(listing.rank, chosen).where(real, 0),
+        parent=_pick(number, parent.where(parent >= 0, len(order))).where(real, 0),
     )
 
 
 def _by_cost(listing: Listing, batch: int) -> tuple[Tensor, Tensor]:
     """Places in the listing, sorted by row, cost and rank tuple; and how many each row has, [B]."""
     cost = listing.cost.view(torch.int64)  # the bits of floats that are not negative sort as integers, several times faster
+    row = listing.row.to(torch.uint8 if batch <= 256 else torch.int32)
     order = cost.sort(stable=True)[1]
-    order = order.take(listing.row.take(order).sort(stable=True)[1])
+    order = order.index_select(0, row.index_select(0, order).sort(stable=True)[1])
     count = torch.zeros(batch, dtype=torch.int64, device=cost.device).scatter_add_(0, listing.row, torch.ones_like(listing.row))
-    sorted_cost, depth = cost.take(order), listing.depth.take(order)
-    tied = (sorted_cost[1:] == sorted_cost[:-1]) & (depth[1:] != depth[:-1])
-    if bool(tied.any()):  # between depths, as certain tokens do; the listing's order settles ties at one depth
-        place = lexicographic_places(listing, batch)
-        order = place.sort()[1]
-        order = order.take(cost.take(order).sort(stable=True)[1])
-        order = order.take(listing.row.take(order).sort(stable=True)[1])
+    ordered, depth = cost.index_select(0, order), listing.depth.index_select(0, order)
+    if bool(((ordered[1:] == ordered[:-1]) & (depth[1:] != depth[:-1])).any()):
+        # ties between depths, as of certain tokens; those at one depth are settled by the order of the listing
+        order = lexicographic_places(listing, batch).sort()[1]
+        for key in (cost, row):
+            order = order.index_select(0, key.index_select(0, order).sort(stable=True)[1])
     return order, count
 
 
@@ -90,5 +89,6 @@ def lexicographic_places(listing: Listing, batch: int) -> Tensor:
     return place[: len(parent)]
 
 
-def _take(values: Tensor, places: Tensor) -> Tensor:
-    return values.take(places) if len(values) else values.new_zeros(places.shape)
+def _pick(values: Tensor, places: Tensor) -> Tensor:
+    """values [M] at places [B, N]; 0 where there are no values at all."""
+    return values.index_select(0, places.flatten()).view_as(places) if len(values) else values.new_zeros(places.shape)

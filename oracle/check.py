@@ -115,6 +115,8 @@ class _Run:
             message = "ran out of memory"
         except Exception as error:  # the subject's own code may raise anything
             message = f"raised {type(error).__name__}: {error}"
+        if "NoneType" in message and instance.deterministic:
+            message += "; drafts are deterministic here, so declared is None: each was drawn from a point mass"
         return [Failure(self.subject.name, instance.name, message)]
 
     def _judge(self, instance: Instance, start: float) -> list[Verdict]:

@@ -107,6 +107,9 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     ways = ", ".join(sorted({verdict.way for verdict in verdicts}))
     worst = max(verdicts, key=lambda verdict: verdict.number or 0.0)
     yield f"  {kind:<12} {said}   read by {ways}   {KINDS[kind]} {worst.number:.3g}"
+    sampled = [verdict for verdict in verdicts if "sampled because" in verdict.effort]
+    if sampled and kind == "exactness":
+        yield f"  {'':<11} {len(sampled)} sampled, first {sampled[0].instance}, because it {sampled[0].effort.partition('sampled because ')[2]}"
     notes = [(verdict.instance, note) for verdict in verdicts for note in verdict.notes]
     if notes:
         instance, note = notes[0]
@@ -146,7 +149,7 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
 
     shown = Table(title="draftproof", title_justify="left")
     for column in ("subject", "outcome", "read by", "instances", "largest TV", "first failure"):
-        shown.add_column(column, overflow="fold")
+        shown.add_column(column, overflow="fold", no_wrap=column == "outcome")
     for subject in report.subjects:
         part = report.of(subject)
         exactness = [verdict for verdict in part.verdicts if verdict.verdict == "exactness"]
@@ -158,7 +161,7 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
         wanted = (expected or {}).get(subject, "conform")
         colour = "green" if part.outcome == wanted else "red"
         shown.add_row(
-            subject,
+            subject.rpartition(":")[2],
             f"[{colour}]{part.outcome}[/]",
             ", ".join(sorted({verdict.way for verdict in part.verdicts})),
             str(len({verdict.instance for verdict in part.verdicts})),

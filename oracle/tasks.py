@@ -71,20 +71,20 @@ def subject_law(name: str, spec: str, way: str | None, seed: int, time_limit: fl
     except SubjectError as error:
         raise UsageError(str(error)) from None
     if len(subjects) != 1:
-        raise UsageError(f"{spec} names {len(subjects)} subjects; give one, e.g. draftproof.gpu_impl:traversal@traversal")
+        raise UsageError(f"{spec} names {len(subjects)} subjects; give one, e.g. gpu_impl.traversal")
     return case_law(Case(replace(subjects[0], claims=("lossless",)), instance_named(name)), way, seed, time_limit)  # what it claims is no matter
 
 
 def case_law(case: Case, way: str | None, seed: int, time_limit: float) -> dict[str, Any]:
     """Read the subject of one case.  Raises SubjectError, Refused."""
-    try:
-        if way == "sample":
-            raise Refused("sampling was asked for")
-        reading = without_failures(read(case, way, time.monotonic() + time_limit / 2))
-    except Refused:
-        if way not in (None, "sample"):
-            raise
+    if way == "sample":
         return _sampled_law(case, seed, time_limit)
+    try:
+        reading = without_failures(read(case, way, time.monotonic() + time_limit / 2))
+    except Refused as refusal:
+        if way is not None:
+            raise
+        return _sampled_law(case, seed, time_limit, f"; sampled because {refusal}")
     law = {block: rational(mass) for block, mass in reading.law.items()}
     lossless = fraction(total_variation(law, case.target)) + reading.resolution <= DEFAULT_TOLERANCE[reading.way]
     first = None if lossless else first_violation(law, case, Fraction(DEFAULT_TOLERANCE[reading.way]))
@@ -92,13 +92,16 @@ def case_law(case: Case, way: str | None, seed: int, time_limit: float) -> dict[
     return {**described(case.subject.name, law, case.target, lossless, None if first is None else as_json(first)), **more}
 
 
-def _sampled_law(case: Case, seed: int, time_limit: float) -> dict[str, Any]:
-    seen, verdicts = sample(case, Budget(1e-6, time.monotonic() + time_limit / 2), None, seed)
+def _sampled_law(case: Case, seed: int, time_limit: float, note: str = "") -> dict[str, Any]:
+    seen, verdicts = sample(case, Budget(1e-6, time.monotonic() + time_limit / 2), None, seed, note)
     total = sum(seen.blocks.values()) + sum(seen.impossible.values())
+    if not total:
+        raise Refused("the time limit passed before the first block")
     law = {block: rational(count) / total for block, count in (seen.blocks + seen.impossible).items()}
     outcomes = {verdict.verdict: verdict for verdict in verdicts}
     exact = {"conform": True, "nonconform": False}.get(outcomes["exactness"].outcome)
-    more = {"way": "sample", "effort": outcomes["exactness"].effort}
+    effort = outcomes["exactness"].effort + ("" if exact is False else f"; {outcomes['exactness'].message}")
+    more = {"way": "sample", "effort": effort}
     return {**described(case.subject.name, law, case.target, exact, outcomes["exactness"].violation), **more}
 
 

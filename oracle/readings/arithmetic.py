@@ -44,7 +44,7 @@ class Number:
         """False leaves the operation to `other`, an array or a tensor."""
         if isinstance(other, Number):
             self._refuse("combines two uniforms")
-        return isinstance(other, numbers.Number)
+        return isinstance(other, (numbers.Number, np.bool_))  # numpy does not register its bool
 
     def __eq__(self, other: object) -> bool:
         if not self._is_number(other):

@@ -1,5 +1,5 @@
 (* What the headline theorems assume, a group at a time: a tuple is closed under the global context exactly when each of *)
-(* its theorems is.                              *)
+(* its theorems is.                                                                                                         *)
 From Draftproof Require Import Programs Expectation Exact Growth Step Recursive_rejection Traversal Drafting Block_optimal.
 From Draftproof Require Import Fixed_trees Fixed_optimum Predraw_follow Tree_exit One_hot Random_trees Random_optimum.
 From Draftproof Require Import Univer Greedy_transport K_seq Transport Best_first Budgets Replay Training Binary_rationals.

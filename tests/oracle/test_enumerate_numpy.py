@@ -1,5 +1,6 @@
 """Enumerate: numpy's random calls."""
 
+import random
 from collections.abc import Callable, Hashable
 from fractions import Fraction
 from itertools import permutations, product
@@ -195,3 +196,9 @@ def test_the_same_seed_twice() -> None:
     assert enumerate_law(lambda: program(1, 2), fresh_seeds=True).law[1] == Fraction(1, 2)
     with pytest.raises(Refused, match="seeds twice"):
         enumerate_law(lambda: program(1, 1), fresh_seeds=True)
+
+
+@pytest.mark.parametrize("one", [True, np.bool_(True), np.int64(1), np.float64(1)])
+def test_numpy_scalars_multiply_from_either_side(one: Any) -> None:
+    for program in (lambda: bool(random.random() * one < 0.25), lambda: bool(one * random.random() < 0.25)):
+        assert enumerate_law(program).law == {True: Fraction(1, 4), False: Fraction(3, 4)}

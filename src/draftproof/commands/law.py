@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _described(found: dict[str, Any]) -> str:
     shown = decimal if "way" in found else short  # a reference's numbers are exact, a subject's are those of floating point rows
-    lossless = {True: "lossless", False: "NOT lossless", None: "not decided"}[found["exact"]]
+    yes = "not told apart from lossless" if found.get("way") == "sample" else "lossless"
+    lossless = {True: yes, False: "NOT lossless", None: "not decided"}[found["exact"]]
     out = [f"{found['verifier']}: {lossless}, total variation {shown(found['total_variation'])}, E[L] = {shown(found['expected_length'])}"]
     if "way" in found:
         out.append(f"read by {found['way']}: {found['effort']}")

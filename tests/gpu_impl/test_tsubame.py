@@ -1,0 +1,213 @@
+"""Whole rounds on the device: lossless with every verifier, accepted as the reference says, and carried on by a generator."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from draftproof.gpu_impl.ddtree import DraftTrees, ddtree
+from draftproof.gpu_impl.drafters import Draft, MarkovHead, block_logits
+from draftproof.gpu_impl.predraw_follow import predraw_follow
+from draftproof.gpu_impl.recursive_rejection import recursive_rejection
+from draftproof.gpu_impl.replay import Replayed, replay
+from draftproof.gpu_impl.traversal import traversal
+from draftproof.gpu_impl.tree_exit import tree_exit
+from draftproof.gpu_impl.tsubame import Verifier, kept_nodes, plan, tsubame, verify
+from draftproof.oracle.confidence import MeanLength
+from draftproof.oracle.eprocess import stream_log_e_value
+from draftproof.oracle.generators import Generator
+from draftproof.oracle.judge_generator import check_generator
+from draftproof.oracle.sessions import Session, Toy
+from draftproof.reference.blocks import block_law
+from draftproof.reference.drafters import markov_head
+from draftproof.reference.growth import expected_length
+from draftproof.reference.laws import Law
+from draftproof.reference.models import Prefix, random_model
+from draftproof.reference.planning import freeze
+from draftproof.reference.planning import plan as reference_plan
+from draftproof.reference.replay import replay as reference_replay
+from draftproof.reference.rounds import toy_model
+from draftproof.reference.verifiers import family
+
+COUNT = 1 << 14
+BASE = [[4, 1, 2], [1, 5, 2]]
+FACTORS = [[1, 2, 1], [3, 1, 1], [1, 1, 4]]
+TARGET = random_model(5, 3)
+HEAD = MarkovHead(torch.eye(3).double(), torch.tensor(FACTORS).double().log())
+
+
+def batch_of(count: int, headed: bool = True) -> Draft:
+    base = torch.tensor([BASE]).double().log().repeat(count, 1, 1)
+    return Draft(base, torch.zeros(count, dtype=torch.int64), HEAD if headed else None)
+
+
+def score(tokens: torch.Tensor, mask: torch.Tensor, depth: torch.Tensor) -> torch.Tensor:
+    """Target logits [B, N, V]: each row is looked up by the path that the mask shows, in the order of depth; the anchor is the root."""
+    table: dict[Prefix, list[float]] = {}
+    rows = []
+    distinct, inverse = torch.unique(torch.cat([tokens, mask.flatten(1).long(), depth], 1), dim=0, return_inverse=True)
+    nodes = tokens.shape[1]
+    for row in distinct.tolist():
+        ids, seen, deep = row[:nodes], row[nodes : nodes + nodes * nodes], row[nodes + nodes * nodes :]
+        for node in range(nodes):
+            visible = sorted((deep[other], ids[other]) for other in range(nodes) if seen[node * nodes + other] and other)
+            path = tuple(token for _, token in visible)
+            law = TARGET(path)
+            rows.append(table.setdefault(path, [float(law[token]) for token in range(3)]))
+    return torch.tensor(rows, dtype=torch.float64).log().view(len(distinct), nodes, 3)[inverse]
+
+
+def floats(prefix: Prefix) -> list[float]:
+    return [float(TARGET(prefix)[token]) for token in range(3)]
+
+
+def blocks_of(blocks: torch.Tensor) -> Counter[Prefix]:
+    return Counter(tuple(token for token in row if token >= 0) for row in blocks.tolist())
+
+
+@pytest.mark.parametrize("sampler", ["without_replacement", "with_replacement"])
+@pytest.mark.parametrize("verifier", [recursive_rejection, traversal, predraw_follow, tree_exit])
+def test_rounds_are_lossless_and_accept_what_the_reference_does(verifier: Verifier, sampler: str) -> None:
+    found = tsubame(batch_of(COUNT), score, 4, verifier=verifier, sampler=sampler, generator=torch.Generator().manual_seed(11))
+    counts = blocks_of(found.blocks)
+    assert stream_log_e_value(counts, floats) < 13.8
+    if sampler == "with_replacement" and verifier in (predraw_follow, tree_exit):
+        return  # the reference merges duplicates first, which accepts more
+    model = markov_head([Law.row(row) for row in BASE], 0, lambda parent: dict(enumerate(FACTORS[parent])))
+    topology = freeze(reference_plan(model, 4, 2))
+    law = block_law(family(verifier.__name__), TARGET, topology, reference_replay(model, 3, sampler))  # type: ignore[attr-defined]
+    lengths = MeanLength(1, 3)
+    lengths.update(Counter(len(block) for block in counts.elements()))
+    low, high = lengths.interval(1e-6)
+    assert low <= float(expected_length(law)) <= high
+    assert high - low < 0.1
+
+
+def test_planned_ids_fed_to_the_target_are_noticed() -> None:
+    """The same round with the target scoring the planned tokens: the check above must be able to fail."""
+    draft, rng = batch_of(COUNT), torch.Generator().manual_seed(11)
+    topology = plan(draft, 4)
+    replayed = replay(draft, topology, generator=rng)
+    from draftproof.gpu_impl.tree_mask import tree_mask
+
+    planned = score(topology.tokens, tree_mask(topology.parents, topology.depth), topology.depth)
+    blocks, _ = verify(replayed, planned, generator=rng)
+    assert stream_log_e_value(blocks_of(blocks), floats) > 13.8
+
+
+def test_shared_lists_refuse_other_verifiers() -> None:
+    draft = batch_of(2, headed=False)
+    replayed = replay(draft, plan(draft, 4), shared_lists=True)
+    target = torch.zeros(2, 5, 3)
+    verify(replayed, target)
+    for verifier in (traversal, predraw_follow, tree_exit):
+        with pytest.raises(ValueError, match="recursive_rejection only"):
+            verify(replayed, target, verifier)
+
+
+def test_shared_lists_are_lossless_and_as_long() -> None:
+    lengths = {}
+    for shared in (False, True):
+        found = tsubame(batch_of(COUNT, headed=False), score, 4, shared_lists=shared, generator=torch.Generator().manual_seed(5))
+        counts = blocks_of(found.blocks)
+        assert stream_log_e_value(counts, floats) < 13.8
+        mean = MeanLength(1, 3)
+        mean.update(Counter(len(block) for block in counts.elements()))
+        lengths[shared] = mean.interval(1e-6)
+    assert max(low for low, _ in lengths.values()) <= min(high for _, high in lengths.values())
+
+
+def test_temperature_zero_is_greedy() -> None:
+    def path(length: int) -> list[int]:
+        tokens: Prefix = ()
+        for _ in range(length):
+            row = floats(tokens)
+            tokens = (*tokens, row.index(max(row)))
+        return list(tokens)
+
+    for verifier in (recursive_rejection, traversal, predraw_follow):
+        found = tsubame(batch_of(3), score, 4, verifier=verifier, draft_temperature=0, target_temperature=0)
+        for row, accepted in zip(found.blocks.tolist(), found.accepted.tolist(), strict=True):
+            assert row[: accepted + 1] == path(accepted + 1)
+
+
+def test_rows_that_are_read_are_the_targets() -> None:
+    """Lazy rows: the same blocks as from all rows written out."""
+    rng = torch.Generator().manual_seed(0)
+    draft = batch_of(64)
+    topology = plan(draft, 4)
+    replayed = replay(draft, topology, generator=rng)
+    logits = torch.randn(64, 5, 3, generator=rng).double()
+    uniforms = torch.rand(64, 5, generator=rng).double()
+    assert replayed.declared is not None
+    for verifier in (recursive_rejection, traversal):
+        lazy = verify(replayed, logits, verifier, temperature=0.7, uniforms=uniforms)
+        rows = (logits / 0.7).softmax(-1)
+        whole = verifier(replayed.tokens, replayed.parents, replayed.valid, rows, replayed.declared.rows(), uniforms=uniforms)
+        assert torch.equal(lazy[0], whole[0]) and torch.equal(lazy[1], whole[1])
+
+
+def test_kept_nodes_follow_the_accepted_path() -> None:
+    tokens = torch.tensor([[0, 5, 6, 5, 7, 8]])
+    parents = torch.tensor([[0, 0, 0, 1, 2, 4]])
+    replayed = Replayed(tokens, parents, torch.ones(1, 6).bool(), None)
+    cases = {(9,): [0], (6, 9): [0, 2], (6, 7, 9): [0, 2, 4], (6, 7, 8, 9): [0, 2, 4, 5], (5, 5, 9): [0, 1, 3]}
+    for block, nodes in cases.items():
+        width = 4
+        row = torch.tensor([[*block, *[-1] * (width - len(block))]])
+        kept = kept_nodes(replayed, row, torch.tensor([len(block) - 1]))
+        assert kept.tolist() == [[*nodes, *[-1] * (width - len(nodes))]]
+
+
+def test_kept_nodes_where_siblings_repeat_a_token() -> None:
+    """Only the second twin has the child that was accepted."""
+    replayed = Replayed(torch.tensor([[0, 5, 5, 7]]), torch.tensor([[0, 0, 0, 2]]), torch.ones(1, 4).bool(), None)
+    assert kept_nodes(replayed, torch.tensor([[5, 7, 1]]), torch.tensor([2])).tolist() == [[0, 2, 3]]
+    assert kept_nodes(replayed, torch.tensor([[5, 1, -1]]), torch.tensor([1])).tolist() == [[0, 1, -1]]
+
+
+def test_block_logits_leave_the_anchor_out() -> None:
+    output = torch.arange(8).float().view(1, 4, 2)
+    assert torch.equal(block_logits(output), output[:, 1:])
+    assert torch.equal(block_logits(output, predicts_next=True), output)
+
+
+def generated(session: Session, keep_root: bool = True) -> list[int]:
+    """Rounds of gpu_impl on a session, a batch of one."""
+    emitted: list[int] = []
+    root = session.prompt[-1]
+    while len(emitted) < session.length:
+        base = torch.tensor([[session.draft((root,)), session.draft((root, 0))]], dtype=torch.float64).log()
+        parents = ddtree(base, 3).parents[0].tolist()
+        tokens_seen: list[int] = []
+
+        def target(tokens: torch.Tensor, mask: torch.Tensor, depth: torch.Tensor, parents: list[int] = parents) -> torch.Tensor:
+            tokens_seen[:] = tokens[0].tolist()
+            return torch.tensor([session.target(tokens_seen, parents)], dtype=torch.float64).log()
+
+        found = tsubame(Draft(base, torch.tensor([root])), target, 3)
+        kept = [node for node in found.kept[0].tolist() if node >= 0]
+        session.keep(kept if keep_root else kept[1:])
+        emitted += found.blocks[0, : int(found.accepted[0]) + 1].tolist()
+        root = emitted[-1]
+    return emitted[: session.length]
+
+
+TOY = Toy("toy", 3, toy_model(3, 3), toy_model(4, 3), (2, 0), 3)
+
+
+@pytest.mark.parametrize("keep_root", [True, False], ids=["sound", "bonus state not committed"])
+def test_generator_of_rounds_is_judged(keep_root: bool) -> None:
+    """By sample: read exactly it has too many branches, since every slot draws."""
+    settings: dict[str, Any] = {"way": "sample", "tolerance": 0.2, "time_limit": 60, "alpha": 1e-3}
+    report = check_generator(Generator(lambda session: generated(session, keep_root), "tsubame", framework="torch"), [TOY], **settings)
+    assert not report.errors, report.errors
+    outcomes = {verdict.verdict: verdict.outcome for verdict in report.verdicts}
+    assert outcomes["exactness"] == ("conform" if keep_root else "nonconform"), report
+    assert outcomes["ending"] == "conform"
+
+
+def test_trees_are_a_namedtuple_of_the_plan() -> None:
+    topology = plan(batch_of(2, headed=False), 3)
+    assert isinstance(topology, DraftTrees) and topology.valid.all()
