@@ -3,6 +3,8 @@
 Costs are counted above the chain of most probable tokens: most tokens of a prefix add nothing, so little is lost by
 rounding to a grid.  The guess is good to a few percent of the count; whoever uses it checks, and raises it if need be.
 """
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,7 @@ from .marginals import Marginals
 POINTS = 64  # of the grid
 TILT = 24 / POINTS
 SINGLE, BLOCK = 64, 16  # the first ranks are counted one by one, later ones by the middle of their block
-SURPLUS = 1.06  # of the wanted count, so that a guess that is a little low is still enough
+SURPLUS = 1.08  # of the wanted count, so that a guess that is a little low is still enough
 
 
 def guess_limits(marginals: Marginals, nodes: int) -> tuple[Tensor, Tensor]:
@@ -36,7 +38,7 @@ def _bound(marginals: Marginals, nodes: int) -> Tensor:
     logits, chain = marginals.logits, marginals.chain
     depths, width = logits.shape[1:]
     cost = torch.full_like(chain[:, 0], torch.inf)
-    for used in {1, 2, 4, 8, depths}:
+    for used in {1, 3, depths}:
         rank = -(-nodes // used) - 1
         if used <= depths and rank < width:
             added = logits[:, :used, 0].double() - logits[:, :used, rank].double()
@@ -69,12 +71,18 @@ def _prefixes(histogram: Tensor, later: Tensor) -> Tensor:
     Fourier transforms: products of spectra convolve, multiples of roots shift.  Counts are tilted by exp(-TILT cost): what
     lies beyond the grid, and would come back at its low end, vanishes, and rounding hurts where there is most to lose.
     """
-    grid = torch.arange(POINTS + 2, dtype=torch.float64, device=later.device)
-    turns = grid.unsqueeze(1) * grid[: POINTS + 1] * (-torch.pi / POINTS)
-    shifts = torch.polar(torch.exp(-TILT * grid).unsqueeze(1).expand_as(turns), turns)
+    tilt, shifts = _constants(later.device)
     whole = later.clamp(max=POINTS).long()
     part = (later - whole).unsqueeze(2)
     shift = torch.lerp(shifts[whole], shifts[whole + 1], part.to(shifts.dtype)).where(part < 1, 0)  # beyond the grid: not at all
-    spectrum = torch.fft.rfft(histogram * torch.exp(-TILT * grid[:POINTS]), n=2 * POINTS).cumprod(1)
-    count: Tensor = torch.fft.irfft((spectrum * shift).sum(1), n=2 * POINTS)[:, :POINTS] * torch.exp(TILT * grid[:POINTS])
+    spectrum = torch.fft.rfft(histogram * tilt, n=2 * POINTS).cumprod(1)
+    count: Tensor = torch.fft.irfft((spectrum * shift).sum(1), n=2 * POINTS)[:, :POINTS] / tilt
     return count.cumsum(1)
+
+
+@cache
+def _constants(device: torch.device) -> tuple[Tensor, Tensor]:
+    """The tilt at each grid point; and what shifts a tilted spectrum by 0, 1, ... points, [POINTS + 2, POINTS + 1]."""
+    grid = torch.arange(POINTS + 2, dtype=torch.float64, device=device)
+    turns = grid.unsqueeze(1) * grid[: POINTS + 1] * (-torch.pi / POINTS)
+    return torch.exp(-TILT * grid[:POINTS]), torch.polar(torch.exp(-TILT * grid).unsqueeze(1).expand_as(turns), turns)

@@ -39,7 +39,7 @@ def list_prefixes(marginals: Marginals, limit: Tensor) -> Listing:
     room = (limit.unsqueeze(1) - chain).clamp_(min=-1e300)  # what ranks may add, down to each depth
     scale, within = _count_tokens(marginals, room)
     here_and_below = torch.stack([room, room.roll(-1, 1)], dim=2).view(-1, 2).mul_(scale.unsqueeze(1))
-    here_and_below += 1.001  # rounded up, as the tokens' units are, and column 0 is for none
+    here_and_below += 2.001  # truncated, while the tokens' units are rounded up, and column 0 is for none
     best = logits[::width].double()
 
     entry = torch.arange(batch, device=chain.device) * depths  # row and depth of the children, as one number
@@ -48,7 +48,7 @@ def list_prefixes(marginals: Marginals, limit: Tensor) -> Listing:
     levels = list[tuple[Tensor, ...]]()
     for depth in range(depths):
         units = here_and_below.index_select(0, entry) - (added * scale.index_select(0, entry)).unsqueeze(1)
-        table = units.ceil_().clamp_(0, GRID).long().add_((entry * (GRID + 1)).unsqueeze(1))
+        table = units.clamp_(0, GRID).long().add_((entry * (GRID + 1)).unsqueeze(1))
         children, followed = within.index_select(0, table.view(-1)).view(-1, 2).unbind(1)
         levels.append((entry, added, parent, rank, children))
         if depth + 1 == depths:

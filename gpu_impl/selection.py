@@ -58,18 +58,27 @@ def select(marginals: Marginals, nodes: int) -> Selection:
 
 def _by_cost(listing: Listing, batch: int) -> tuple[Tensor, Tensor]:
     """Places in the listing, sorted by row, cost and rank tuple; and how many each row has, [B]."""
-    cost = listing.cost.view(torch.int64)  # the bits of floats that are not negative sort as integers, several times faster
-    row = listing.row.to(torch.uint8 if batch <= 256 else torch.int32)
-    order = cost.sort(stable=True)[1]
-    order = order.index_select(0, row.index_select(0, order).sort(stable=True)[1])
-    count = torch.zeros(batch, dtype=torch.int64, device=cost.device).scatter_add_(0, listing.row, torch.ones_like(listing.row))
-    ordered, depth = cost.index_select(0, order), listing.depth.index_select(0, order)
+    row, bits = listing.row, listing.cost.view(torch.int64)  # of floats that are not negative: they sort as integers, faster
+    count = torch.zeros(batch, dtype=torch.int64, device=row.device).scatter_add_(0, row, torch.ones_like(row))
+    if not len(row):
+        return row, count
+    order = _stable_order(row, bits, batch)
+    ordered, depth = bits.index_select(0, order), listing.depth.index_select(0, order)
     if bool(((ordered[1:] == ordered[:-1]) & (depth[1:] != depth[:-1])).any()):
         # ties between depths, as of certain tokens; those at one depth are settled by the order of the listing
-        order = lexicographic_places(listing, batch).sort()[1]
-        for key in (cost, row):
-            order = order.index_select(0, key.index_select(0, order).sort(stable=True)[1])
+        first = lexicographic_places(listing, batch).sort()[1]
+        order = first.index_select(0, _stable_order(row.index_select(0, first), bits.index_select(0, first), batch))
     return order, count
+
+
+def _stable_order(row: Tensor, bits: Tensor, batch: int) -> Tensor:
+    """The order by row, then bits, then place."""
+    low, high = bits.aminmax()
+    span = int(high - low) + 1
+    if span * batch < 1 << 63:  # both fit into one number
+        return (row * span).add_(bits).sub_(low).sort(stable=True)[1]
+    order = bits.sort(stable=True)[1]
+    return order.index_select(0, row.index_select(0, order).sort(stable=True)[1])
 
 
 def lexicographic_places(listing: Listing, batch: int) -> Tensor:

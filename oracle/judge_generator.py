@@ -126,18 +126,18 @@ class _Runs:
 
     def _sampled(self, alpha: float, limit: Fraction, seed: int, deadline: float) -> list[Verdict]:
         """Independent generations; half of alpha for rejecting, half for the bound on the total variation."""
-        counts, total, capital, size, start = Counter[Prefix](), 0, 0.0, 1 << 9, time.monotonic()
+        counts, total, capital, bound, size, start = Counter[Prefix](), 0, 0.0, Fraction(1), 1 << 8, time.monotonic()
         with _seeded(seed):
             randomness = self._randomness(seed)
-            while total < MOST_RUNS and time.monotonic() < deadline and capital < log(2 / alpha):
+            while total < MOST_RUNS and time.monotonic() < deadline and capital < log(2 / alpha) and bound > limit:
                 counts.update(self.run(randomness) for _ in range(size))
                 total, size = total + size, min(2 * size, 1 << 13)
                 capital = stream_log_e_value({output: count for output, count in counts.items() if self._possible(output)}, self.floats)
+                bound = Fraction(total_variation_upper_bound(counts, self.floats, alpha / 2))
         law = {output: Fraction(count, total) for output, count in counts.items()}
         effort = f"{total} generations in {time.monotonic() - start:.1f} s, e-value 10^{capital / log(10):.1f}"
         if capital >= log(2 / alpha):
             return self._verdicts(law, "sample", effort, "nonconform", self._distance(law), limit)
-        bound = Fraction(total_variation_upper_bound(counts, self.floats, alpha / 2))
         return self._verdicts(law, "sample", effort, "conform" if bound <= limit else "inconclusive", bound, limit)
 
     def _possible(self, output: Prefix) -> bool:

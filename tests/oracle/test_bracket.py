@@ -14,7 +14,7 @@ from draftproof.oracle.faults.exits import Array, Arrays
 from draftproof.oracle.faults.rows import arrays, inverse_cdf
 from draftproof.oracle.reading import bracket, read
 from draftproof.oracle.readings.bracket import branches, tapes
-from draftproof.reference.rational import fraction
+from draftproof.reference.rational import fraction, rational
 from draftproof.reference.verifiers import FAMILIES
 
 
@@ -32,12 +32,12 @@ def test_branches_are_the_law_of_the_reference() -> None:
         found, thresholds = branches(FAMILIES["traversal"], case.target, tree)
         assert sum(branch.reach for branch in found) == 1 and thresholds > 0
         for branch in found:
-            width = Fraction(1)
+            width = rational(1)
             for decision in branch.decisions:
                 assert 0 <= decision.low < decision.high <= 1
                 width *= decision.high - decision.low
             assert width == branch.reach
-            law[branch.block] = law.get(branch.block, Fraction(0)) + fraction(probability) * branch.reach
+            law[branch.block] = law.get(branch.block, Fraction(0)) + fraction(probability) * fraction(branch.reach)
     assert case.reference_law is not None
     assert law == {block: fraction(mass) for block, mass in case.reference_law.items()}
 
@@ -50,7 +50,7 @@ def test_tapes_stay_inside_their_branch() -> None:
         assert values.shape == (len(edge), 2) and ((0 <= values) & (values < 1)).all() and ((values * 2**24) % 1 == 0).all()
         for decision in branch.decisions:
             inside = values[~edge, decision.column]
-            assert (inside >= float(decision.low)).all() and (inside <= float(decision.high)).all()
+            assert (inside >= float(fraction(decision.low))).all() and (inside <= float(fraction(decision.high))).all()
         assert edge.any() == any(decision.low == 0 or decision.high == 1 for decision in branch.decisions[branch.fresh :])
 
 

@@ -82,4 +82,4 @@ def test_table() -> None:
     out = io.StringIO()
     Console(file=out, width=200).print(table(Report([verdict("nonconform"), verdict(subject="other:verify")]), {"engine:verify": "nonconform"}))
     text = out.getvalue()
-    assert "engine:verify" in text and "chain-pairs: what happened" in text and "0.25" in text
+    assert "verify" in text and "chain-pairs: what happened" in text and "0.25" in text

@@ -1,0 +1,70 @@
+"""What the transport tests run on: single nodes drafted in every way, and random instances of two levels."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from draftproof.reference.drafting import ranked
+from draftproof.reference.instances import Instance, parse
+from draftproof.reference.laws import Law
+from draftproof.reference.models import Model, random_law, random_model, spell
+from draftproof.reference.rational import Rational, rational
+from draftproof.reference.transport.candidates import Draws, Greedy, WithoutReplacement, WithReplacement
+
+SCHEMES = ("with_replacement", "without_replacement", "greedy", "top_k")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node: target row, how its children are drawn, the capacity it is visited with."""
+
+    p: Law[int]
+    draws: Draws
+    capacity: Rational
+
+
+def greedy_draws(q: Law[int], count: int) -> Greedy:
+    """The count - 1 most probable tokens, then one drawn off them."""
+    hubs = tuple(ranked(q)[: count - 1])
+    return Greedy(hubs, q.without(hubs))
+
+
+def random_node(rng: random.Random, scheme: str, vocabulary: int, count: int) -> Node:
+    """Capacities 0 and 1 among them, zeros in half of the rows."""
+    zeros = rng.choice([0, 0.3])
+    p, q = random_law(rng, vocabulary, zeros), random_law(rng, vocabulary, zeros)
+    made: dict[str, Draws] = {
+        "with_replacement": WithReplacement(q, count),
+        "without_replacement": WithoutReplacement(q, count),
+        "greedy": greedy_draws(q, count),
+        "top_k": Greedy(tuple(ranked(q)[:count])),
+    }
+    return Node(p, made[scheme], rng.choice([rational(1), rational(0), rational(rng.randint(1, 11)) / 12]))
+
+
+def random_nodes(count: int, seed: int = 0) -> Iterator[Node]:
+    """Vocabulary 2 to 5, up to 3 candidates, every scheme in turn."""
+    rng = random.Random(f"nodes:{seed}")
+    return (random_node(rng, SCHEMES[number % 4], rng.randint(2, 5), rng.randint(1, 3)) for number in range(count))
+
+
+def table(model: Model, vocabulary: int, depth: int) -> dict[str, list[str]]:
+    """A model's rows for every prefix shorter than ``depth``, as in an instance file."""
+    prefixes = (prefix for length in range(depth) for prefix in product(range(vocabulary), repeat=length))
+    return {spell(prefix): [str(model(prefix)[token]) for token in range(vocabulary)] for prefix in prefixes}
+
+
+def instance(seed: int, scheme: str, vocabulary: int, *children: int, zeros: float = 0.0) -> Instance:
+    """A random instance, ``children[d]`` siblings below every node of depth d."""
+    target, draft = random_model(2 * seed, vocabulary, zeros), random_model(2 * seed + 1, vocabulary, zeros)
+    depth = len(children)
+    return parse(
+        {
+            "name": f"{scheme}-{seed}",
+            "vocabulary": vocabulary,
+            "target": table(target, vocabulary, depth + 1),
+            "draft": table(draft, vocabulary, depth),
+            "drafting": {"scheme": scheme, "children": list(children)},
+        }
+    )
