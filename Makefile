@@ -12,7 +12,7 @@ STAMP   := $(VENV)/.installed
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint clean
+.PHONY: help run test test-all lint proofs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target what; do \
@@ -30,6 +30,15 @@ test-all: lint  ## lint, types and every test
 lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+ROCQ := make coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-mathcomp-zify
+
+proofs: $(STAMP)  ## build the Rocq proofs and check every claim (installs Rocq when root, on Debian)
+	@dpkg -s $(ROCQ) >/dev/null 2>&1 || command -v coqc >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
+	  echo "Rocq and MathComp are missing. On Debian, as root: apt-get install --no-install-recommends $(ROCQ)" >&2; exit 1; }
+	@dpkg -s $(ROCQ) >/dev/null 2>&1 || command -v coqc >/dev/null || { \
+	  apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(ROCQ); }
+	$(BIN)/draftproof prove --build
 
 clean:  ## remove outputs and caches (to install anew, delete .venv)
 	rm -rf out build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -12,25 +12,38 @@ from .marginals import Marginals
 
 POINTS = 64  # of the grid
 TILT = 24 / POINTS
+ZOOMS = 8
 SINGLE, BLOCK = 64, 16  # the first ranks are counted one by one, later ones by the middle of their block
 SURPLUS = 1.08  # of the wanted count, so that a guess that is a little low is still enough
 
 
-def guess_limits(marginals: Marginals, nodes: int) -> tuple[Tensor, Tensor]:
-    """(guess, bound), both [B] float64: about, and at least, ``nodes`` prefixes cost no more, or all where there are fewer."""
+def guess_limits(marginals: Marginals, nodes: int) -> tuple[Tensor, Tensor, Tensor]:
+    """(guess, step, bound), all [B] float64: about ``nodes`` prefixes cost no more than the guess, or all where there are fewer.
+
+    A step on top of it makes them about a quarter more; at least ``nodes`` cost no more than the bound, or all.
+    """
     chain = marginals.chain
     first = chain[:, 0].where(chain[:, 0] < torch.inf, 0)
     bound = _bound(marginals, nodes)
-    unit = (bound - first) / (POINTS - 1)
-    depths = max(1, int((chain <= bound.unsqueeze(1)).sum(1).amax()))  # no prefix beyond them is cheap enough
-    later = (chain[:, :depths] - first.unsqueeze(1)) / unit.unsqueeze(1)
-    total = _prefixes(_histogram(marginals.logits[:, :depths], unit), later)
+    reach = bound - first
+    for _ in range(ZOOMS):
+        unit = reach / (POINTS - 1)
+        depths = max(1, int((chain <= (first + reach).unsqueeze(1)).sum(1).amax()))  # no prefix beyond them is cheap enough
+        later = (chain[:, :depths] - first.unsqueeze(1)) / unit.unsqueeze(1)
+        total = _prefixes(_histogram(marginals.logits[:, :depths], unit), later)
+        guess, more = (_crossing(total, share * nodes + 1) * unit for share in (SURPLUS, 1.25 * SURPLUS))
+        if bool((3 * guess >= reach).all()):
+            break
+        reach = torch.minimum(reach, 2 * guess + 2 * unit)  # a bound that is far too high makes the grid too coarse
+    return torch.minimum(first + guess, bound), (more - guess).clamp(min=1e-6), bound
 
-    wanted = SURPLUS * nodes + 1
+
+def _crossing(total: Tensor, wanted: float) -> Tensor:
+    """[B]: where total [B, POINTS], given half way between grid points, reaches ``wanted``, in units."""
     point = (total < wanted).sum(1, keepdim=True).clamp(1, POINTS - 1)
     low, high = total.gather(1, point - 1), total.gather(1, point)
     share = ((wanted - low) / (high - low)).nan_to_num(1.0).clamp(0, 1)
-    return torch.minimum(first + (point - 0.5 + share).squeeze(1) * unit, bound), bound
+    return (point - 0.5 + share).squeeze(1)
 
 
 def _bound(marginals: Marginals, nodes: int) -> Tensor:
@@ -38,7 +51,7 @@ def _bound(marginals: Marginals, nodes: int) -> Tensor:
     logits, chain = marginals.logits, marginals.chain
     depths, width = logits.shape[1:]
     cost = torch.full_like(chain[:, 0], torch.inf)
-    for used in {1, 3, depths}:
+    for used in {1, 2, 4, 8, depths}:
         rank = -(-nodes // used) - 1
         if used <= depths and rank < width:
             added = logits[:, :used, 0].double() - logits[:, :used, rank].double()

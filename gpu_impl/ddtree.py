@@ -51,8 +51,8 @@ def ddtree(logits: Tensor, nodes: int, budgets: Tensor | None = None) -> DraftTr
     A row of logits that is no law (a NaN, a +inf, or all -inf) ends its tree above that depth.
 
     Exact in the sense of ``marginals``: the node set is that of the real numbers, up to the rounding of one normaliser a
-    depth.  Few tokens of each depth are looked at first, and more only where a certificate says that the tree might
-    need them: no prefix that uses another token is as heavy as the lightest node.
+    depth.  Few tokens of each depth are looked at first, and as many as nodes only where the certificate fails that no
+    prefix with another token is as heavy as the lightest node.
 
     Raises:
         ValueError: logits are not [B, L, V] with V >= 1, or budgets not [B] on the same device.
@@ -65,14 +65,13 @@ def ddtree(logits: Tensor, nodes: int, budgets: Tensor | None = None) -> DraftTr
     if not (most and depths and batch):
         trees = _arranged(logits.new_zeros((batch, depths, 1), dtype=torch.int64), None, nodes)
         return trees if budgets is None else trees.truncated(budgets)
-    width = min(most, FIRST_WIDTH)
-    while True:
-        marginals = read_marginals(logits, width)
+    marginals = read_marginals(logits, min(most, FIRST_WIDTH))
+    chosen = select(marginals, nodes)
+    if most > FIRST_WIDTH and not _certified(chosen, marginals.beyond, nodes):
+        marginals = read_marginals(logits, most, marginals.surprises)
         chosen = select(marginals, nodes)
-        if width == most or _certified(chosen, marginals.beyond, nodes):
-            trees = _arranged(marginals.tokens, chosen, nodes)
-            return trees if budgets is None else trees.truncated(budgets)
-        width = min(most, 4 * width)
+    trees = _arranged(marginals.tokens, chosen, nodes)
+    return trees if budgets is None else trees.truncated(budgets)
 
 
 def _certified(chosen: Selection, beyond: Tensor, nodes: int) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-CHUNK = 1 << 21  # logits read at a time: about what a CPU cache holds, so the second look at them is nearly free
+CACHED, STREAMED = 1 << 19, 1 << 26  # logits normalised at a time, on a CPU (what its cache holds) and elsewhere
 LOGIT_DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -17,6 +17,7 @@ class Marginals:
     chain   [B, L] float64     cost (minus log mass) of the prefix of most probable tokens down to this depth, at least 0;
                                infinite from the first depth on whose row is no law: a NaN, a +inf, or all -inf
     beyond  [B, L] float64     cost of the cheapest prefix that needs a token outside the K; infinite if there is none
+    surprises  [B, L] float64  minus log of the largest probability at each depth, NaN where the row is no law
 
     The cost of a prefix of depth d is chain[d] plus, at each depth, the logit of the most probable token minus that of
     its own: differences of logits are exact in float64, so siblings and cousins compare exactly, and only the
@@ -27,33 +28,40 @@ class Marginals:
     logits: Tensor
     chain: Tensor
     beyond: Tensor
+    surprises: Tensor
 
 
-def read_marginals(logits: Tensor, width: int) -> Marginals:
-    """Read logits [B, L, V] (float64, float32, bfloat16 or float16) once, keeping ``width`` <= V tokens of each depth.
+def read_marginals(logits: Tensor, width: int, surprises: Tensor | None = None) -> Marginals:
+    """Read logits [B, L, V] (float64, float32, bfloat16 or float16), keeping ``width`` <= V tokens of each depth.
 
-    Normalisers are over the full vocabulary: exponentials in float32 (float64 for float64 logits), summed in float64.
+    ``surprises``: of ``surprise``, where they are known.
     """
-    batch, depths, vocabulary = logits.shape
-    kept = min(width + 1, vocabulary)
-    exact = torch.float64 if logits.dtype == torch.float64 else torch.float32
-    top = torch.empty(batch * depths, kept, dtype=exact, device=logits.device)
-    tokens = torch.empty(batch * depths, kept, dtype=torch.int64, device=logits.device)
-    surprise = torch.empty(batch * depths, dtype=torch.float64, device=logits.device)  # -log of the top probability
-    rows, step = logits.flatten(0, 1), max(1, CHUNK // vocabulary)
+    kept = min(width + 1, logits.shape[2])
+    found, tokens = logits.topk(kept, dim=2)
+    top = found.to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
+    surprises = surprise(logits, top[:, :, 0]) if surprises is None else surprises
+    chain = surprises.cumsum(1)  # a NaN spreads to all later depths
+    lawful = chain < torch.inf
+    chain = chain.clamp(min=0).where(lawful, torch.inf)
+    beyond = torch.full_like(chain, torch.inf)
+    if kept > width:
+        beyond = (chain + (top[:, :, 0].double() - top[:, :, width].double())).where(lawful, torch.inf)
+    top = top[:, :, :width].where(lawful.unsqueeze(2), 0)
+    return Marginals(tokens[:, :, :width].contiguous(), top, chain, beyond, surprises)
+
+
+def surprise(logits: Tensor, top: Tensor) -> Tensor:
+    """[B, L] float64: minus log of the largest probability, from logits [B, L, V] and the largest of each row, ``top`` [B, L].
+
+    NaN where there is none.  Over the full vocabulary: exponentials in float32 (float64 if ``top`` is), summed in float64.
+    """
+    rows, top = logits.flatten(0, 1), top.reshape(-1, 1)
+    step = max(1, (CACHED if rows.device.type == "cpu" else STREAMED) // rows.shape[1])
+    total = torch.empty(len(rows), dtype=torch.float64, device=rows.device)
+    scratch = torch.empty(min(step, len(rows)), rows.shape[1], dtype=top.dtype, device=rows.device)
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        read = rows[part].to(exact)
-        torch.topk(read, kept, out=(top[part], tokens[part]))
-        surprise[part] = (read - top[part, :1]).exp_().sum(1, dtype=torch.float64).log_()
-
-    chain = surprise.view(batch, depths).cumsum(1)  # NaN spreads to all later depths
-    chain = chain.clamp(min=0).where(chain.isfinite(), torch.inf)
-    top, tokens = top.view(batch, depths, kept), tokens.view(batch, depths, kept)
-    if kept > width:
-        beyond = chain + (top[:, :, 0].double() - top[:, :, width].double())
-    else:
-        beyond = torch.full_like(chain, torch.inf)
-    lawful = chain < torch.inf
-    top = top[:, :, :width].where(lawful.unsqueeze(2), 0)
-    return Marginals(tokens[:, :, :width].contiguous(), top, chain, beyond.where(lawful, torch.inf))
+        weights = scratch[: len(rows[part])]
+        torch.sub(rows[part].to(top.dtype), top[part], out=weights)
+        torch.sum(weights.exp_(), 1, dtype=torch.float64, out=total[part])
+    return total.log_().view(logits.shape[:2])

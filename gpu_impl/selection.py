@@ -31,8 +31,8 @@ def select(marginals: Marginals, nodes: int) -> Selection:
     Equal masses come by rank tuple, lexicographically, which puts a prefix before its extensions.  Waits for the device
     once a depth, since how many prefixes there are decides the shapes.
     """
-    limit, bound = guess_limits(marginals, nodes)
-    step, wanted = (bound - limit) / 16, torch.arange(nodes, device=limit.device)
+    limit, step, bound = guess_limits(marginals, nodes)
+    wanted = torch.arange(nodes, device=limit.device)
     while True:
         listing = list_prefixes(marginals, limit)
         order, count = _by_cost(listing, len(limit))

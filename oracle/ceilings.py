@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MAX_TREES = 300
 """The whole-tree program is solved for instances of at most this many draft trees (some 0.1 s); ``draftproof ceiling`` goes further."""
 
+FEW_PATHS = 14
+"""Up to this many paths a solver's answer is not worth its import, of some two seconds."""
+
 
 def ceiling(case: "Case") -> Rational | None:
     """A bound on E[L] of every lossless verifier, or None.
@@ -67,13 +70,14 @@ def _nothing(*_: Any) -> None:
 @lru_cache(maxsize=256)
 def _certified(rows: Subject, instance: Instance) -> Rational | None:
     """The certified ceiling; None beyond MAX_TREES and where the solver fails."""
-    from draftproof.reference.transport.recovery import bound_of
+    from draftproof.reference.transport.exact_simplex import ceiling_of, solve_exactly
     from draftproof.reference.transport.tree import SolverFailed, TooManyTrees, problem_of
 
     from .cases import Case
 
     case = Case(rows, instance)
     try:
-        return bound_of(problem_of(case.target, instance.topology, case.scheme, MAX_TREES))
+        problem = problem_of(case.target, instance.topology, case.scheme, MAX_TREES)
+        return (solve_exactly(problem) if len(problem.edges) <= FEW_PATHS else ceiling_of(problem)).ceiling
     except (TooManyTrees, SolverFailed):
         return None

@@ -130,8 +130,11 @@ class _Runs:
         with _seeded(seed):
             randomness = self._randomness(seed)
             while total < MOST_RUNS and time.monotonic() < deadline and capital < log(2 / alpha) and bound > limit:
-                counts.update(self.run(randomness) for _ in range(size))
-                total, size = total + size, min(2 * size, 1 << 13)
+                for _ in range(size):
+                    counts[self.run(randomness)] += 1
+                    if time.monotonic() > deadline:
+                        break
+                total, size = counts.total(), min(2 * size, 1 << 13)
                 capital = stream_log_e_value({output: count for output, count in counts.items() if self._possible(output)}, self.floats)
                 bound = Fraction(total_variation_upper_bound(counts, self.floats, alpha / 2))
         law = {output: Fraction(count, total) for output, count in counts.items()}

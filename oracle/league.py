@@ -11,7 +11,7 @@ from draftproof.reference.growth import expected_length, total_variation
 from draftproof.reference.instances import Instance, parse
 from draftproof.reference.models import MissingRow, Model, random_model, spell
 from draftproof.reference.rational import fraction
-from draftproof.reference.transport.recovery import Ceiling, ceiling_of
+from draftproof.reference.transport.exact_simplex import Ceiling, ceiling_of
 from draftproof.reference.transport.tree import problem_of
 from draftproof.reference.trees import Slot
 from draftproof.reference.verifiers import FAMILIES

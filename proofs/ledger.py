@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -93,8 +94,10 @@ def headline_groups(rocq: Path) -> dict[str, list[str]]:
 
 
 def digest(rocq: Path) -> str:
-    """Of all Rocq sources."""
-    return sha256(b"".join(f"{file.name}\n".encode() + file.read_bytes() for file in sorted(rocq.glob("*.v")))).hexdigest()
+    """Of the Rocq sources that the build reads."""
+    listed = [line for line in (rocq / "_CoqProject").read_text(encoding="utf-8").splitlines() if line.endswith(".v")]
+    sources = [rocq / name for name in (*listed, "Assumptions.v") if (rocq / name).is_file()]
+    return sha256(b"".join(f"{source.name}\n".encode() + source.read_bytes() for source in sources)).hexdigest()
 
 
 def record(output: str, rocq: Path) -> None:
@@ -126,9 +129,7 @@ def _claim_faults(claim: Claim, places: Places) -> Iterator[str]:
 
 def _defines(path: Path, name: str) -> bool:
     """Whether a Python file defines ``name`` or ``Class.method``; it is not run."""
-    if not path.is_file():
-        return False
-    body: list[ast.stmt] = ast.parse(path.read_text(encoding="utf-8")).body
+    body = _statements(path)
     for part in name.split("."):
         found = next((node for node in body if part in _names(node)), None)
         if found is None:
@@ -137,10 +138,16 @@ def _defines(path: Path, name: str) -> bool:
     return True
 
 
+@cache
+def _statements(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []
+
+
 def _names(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
-    return {target.id for target in node.targets if isinstance(target, ast.Name)} if isinstance(node, ast.Assign) else set()
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def _forbidden(rocq: Path) -> Iterator[str]:

@@ -1,8 +1,8 @@
 (* What the headline theorems assume, a group at a time: a tuple is closed under the global context exactly when each of *)
-(* its theorems is.                                                                                                         *)
+(* its theorems is.                                                                                                      *)
 From Draftproof Require Import Programs Expectation Exact Growth Step Recursive_rejection Traversal Drafting Block_optimal.
 From Draftproof Require Import Fixed_trees Fixed_optimum Predraw_follow Tree_exit One_hot Random_trees Random_optimum.
-From Draftproof Require Import Univer Greedy_transport K_seq Transport Best_first Budgets Replay Training Binary_rationals.
+From Draftproof Require Import Univer Greedy_transport Univer_dominates K_seq Transport Best_first Budgets Replay Training Binary_rationals.
 
 Definition exactness := (
   @growth_identity, @growth_stop, @loop_exact).
@@ -37,7 +37,8 @@ Print Assumptions random_trees.
 
 Definition univer := (
   @univer_exact, @token_level_exact, @closed_form_lossless, @conditionally_optimal, @closed_form_optimal,
-  @univer_greedy_exact, @greedy_transport_exact, @kseq_lossless, @kseq_exact, @rho_upward).
+  @univer_greedy_exact, @greedy_transport_exact, @univer_dominates, @univer_greedy_dominates, @kseq_lossless,
+  @kseq_exact, @rho_upward).
 Print Assumptions univer.
 
 Definition transport := (

@@ -2,7 +2,7 @@
 (* binary rationals, and both written as one JSON object a line (the instance format of reference/instances.py).       *)
 From Coq Require Import ZArith QArith String Ascii DecimalString.
 From mathcomp Require Import all_ssreflect.
-From Draftproof Require Import Programs Trees Verifiers Schemes Binary_rationals.
+From Draftproof Require Import Programs Trees Verifiers Schemes Plans Binary_rationals.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -87,8 +87,18 @@ Definition name_of (r : rule) : string :=
   | Predraw_follow => "predraw_follow" | Tree_exit => "tree_exit"
   | Recursive_rejection => "recursive_rejection" | Traversal => "traversal"
   end.
-Definition vector (r : rule) (i : instance) : string :=
-  object [:: ("verifier", text (name_of r)); ("instance", of_instance i); ("law", of_law (gathered (program r i)))].
+Definition vector_of (name : string) (i : instance) (m : dist QO (seq nat)) : string :=
+  object [:: ("verifier", text name); ("instance", of_instance i); ("law", of_law (gathered m))].
+Definition vector (r : rule) (i : instance) : string := vector_of (name_of r) i (program r i).
+
+(* the plan-driven rules, on greedy drafting (a chain is greedy drafting with one sibling a depth) *)
+Definition greedy_program (two_phases : bool) (i : instance) : dist QO (seq nat) :=
+  let vs := iota 0 (vocabulary i) in
+  let p := model (vocabulary i) (target i) in
+  let t := greedy_drafted (F := QO) vs p (model (vocabulary i) (draft i)) (children i) [::] in
+  if two_phases then emitted (univer (F := QO) vs p t (Qmake 1 1) [::]) else token_level (F := QO) vs p t [::].
+Definition greedy_vector (two_phases : bool) (i : instance) : string :=
+  vector_of (if two_phases then "univer" else "greedy_transport") i (greedy_program two_phases i).
 
 (* ---- the cases: chains to depth 3 at V = 2..4, trees of width 2 to depth 2 at V = 2..3, one node with three siblings *)
 Definition chains : seq instance :=
@@ -107,3 +117,9 @@ Definition fixed_trees : seq instance :=
       fixed_case 3 [:: [:: 1]; [:: 1; 1]; [:: 1; 0]; [:: 0]; [:: 0; 2]]%N 303; fixed_case 4 [:: [:: 3]; [:: 1]; [:: 3; 0]; [:: 3; 2]; [:: 0]]%N 304].
 Definition cases : seq instance := (chains ++ trees ++ wide ++ fixed_trees)%SEQ.
 Definition vectors (r : rule) : seq string := [seq vector r i | i <- cases].
+Definition greedy_cases : seq instance :=
+  (take 13 chains ++ flatten [seq [seq drafted_case x.1 c Greedy (Z.of_nat (x.2 + size c * 3 + sumn c)%N)
+                                  | c <- [:: [:: 2]; [:: 2; 1]; [:: 1; 2]; [:: 2; 2]]%N]
+                             | x <- [:: (2, 40); (3, 60); (3, 400); (4, 420)]%N]
+   ++ [:: drafted_case 4 [:: 3]%N Greedy 202; drafted_case 4 [:: 3; 1]%N Greedy 205; drafted_case 3 [:: 3; 2]%N Greedy 206])%SEQ.
+Definition greedy_vectors (two_phases : bool) : seq string := [seq greedy_vector two_phases i | i <- greedy_cases].

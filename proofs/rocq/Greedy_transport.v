@@ -81,18 +81,21 @@ rewrite -[X in _ <= X]mulr1 ler_wpmul2l //; apply: le_trans p1.
 by rewrite (bigD1_seq b) //= ler_addl sumr_ge0.
 Qed.
 
-Theorem closed_form_optimal a : 0 <= a <= 1 -> kept_mass (plan a) = best_kept a.
+Lemma closed_form_own a b : 0 <= a <= 1 -> ms b * plan a (rcons H b) b = Num.min (a * pt b) (ms b).
 Proof.
-move=> a01; have [_ avg] := closed_form_lossless a01; rewrite kept_massE; congr (_ + _).
-  by apply: eq_bigr => y _; rewrite avg.
-apply: eq_bigr => b _; rewrite closed_form_rcons eqxx.
-case: ifPn => bH; first by rewrite msH // mul0r.
-rewrite mulrDr (q_acc a01 ptP msP) mulrA mulrBr mulr1 (q_acc a01 ptP msP).
+move=> a01; rewrite closed_form_rcons eqxx mulrDr (q_acc a01 ptP msP) mulrA mulrBr mulr1 (q_acc a01 ptP msP).
 suff -> : (ms b - Num.min (a * pt b) (ms b)) * (respi (F := F) vs a pt ms * res (F := F) vs a pt ms b) = 0 by rewrite addr0.
 case: (leP (ms b) (a * pt b)) => h; first by rewrite subrr mul0r.
 suff -> : respi (F := F) vs a pt ms * res (F := F) vs a pt ms b = 0 by rewrite mulr0.
 rewrite /respi /res; case: ifP => _; first by rewrite mul0r.
 by rewrite /excess /= min_l ?subrr ?mul0r ?mulr0 // ltW.
+Qed.
+
+Theorem closed_form_optimal a : 0 <= a <= 1 -> kept_mass (plan a) = best_kept a.
+Proof.
+move=> a01; have [_ avg] := closed_form_lossless a01; rewrite kept_massE; congr (_ + _).
+  by apply: eq_bigr => y _; rewrite avg.
+by apply: eq_bigr => b _; rewrite closed_form_own //; case: ifPn => // /msH->; rewrite min_r // mulr_ge0 //; [case/andP: a01 | case: ptP].
 Qed.
 End Node.
 
@@ -106,11 +109,14 @@ Fixpoint greedy_tree (n : nat) (s : seq V) : utree F V :=
     UNode (greedy_tuples (F := F) vs (H s) (ms s)) (closed_form (F := F) vs (p s) (ms s)) (fun _ y => greedy_tree n' (rcons s y))
   else @ULeaf F V.
 
-Theorem univer_greedy_exact n s : exact vs p s (emitted (univer vs p (greedy_tree n s) 1 s)).
+Lemma greedy_tree_ok n s : ok_tree vs p (greedy_tree n s) s.
 Proof.
-apply: univer_exact => //; elim: n s => //= n IH s; split=> //; first exact: (greedy_tuples_ok (H_uniq s) (msP s) (@msH s)).
+elim: n s => //= n IH s; split=> //; first exact: (greedy_tuples_ok (H_uniq s) (msP s) (@msH s)).
 by move=> a a01; apply: closed_form_lossless => //; exact: msH.
 Qed.
+
+Theorem univer_greedy_exact n s : exact vs p s (emitted (univer vs p (greedy_tree n s) 1 s)).
+Proof. by apply: univer_exact => //; apply: greedy_tree_ok. Qed.
 
 Theorem greedy_transport_exact n s : exact vs p s (token_level vs p (greedy_tree n s) s).
 Proof.

@@ -1,7 +1,7 @@
 (* Verifiers driven by a transport plan (allocate, then decide): candidates drawn as a tuple, a plan that says how much of *)
 (* the node's mass goes to which token given the tuple.  UniVer, its token-level form, greedy drafting, k_seq.  Definitions.  *)
 From mathcomp Require Import all_ssreflect.
-From Draftproof Require Import Programs.
+From Draftproof Require Import Programs Schemes.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -76,4 +76,14 @@ Fixpoint kseq_plan (k : nat) (c : seq V) (y : V) : F :=
 Fixpoint iid (k : nat) : dist F (seq V) :=
   if k is j.+1 then bind (draw vs q) (fun x => bind (iid j) (fun c => ret F (x :: c))) else ret F [::].
 End KSeq.
+
+(* greedy drafting from the draft model q, children.[d] siblings at depth d; a node whose support ends at H has no
+   sampled child, and its plan is a p *)
+Fixpoint greedy_drafted (p q : seq V -> V -> F) (children : seq nat) (s : seq V) : utree :=
+  if children is k :: l then
+    let H := take k.-1 (ranked vs (q s)) in
+    let child (_ : seq V) y := greedy_drafted p q l (rcons s y) in
+    if without vs H (q s) is Some ms then UNode (greedy_tuples H ms) (closed_form (p s) ms) child
+    else UNode (ret F H) (fun a _ y => a * p s y) child
+  else ULeaf.
 End Plans.

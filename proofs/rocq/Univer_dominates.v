@@ -2,7 +2,7 @@
 (* it gives it at capacity 1, and the subtree below a child depends on its path only, UniVer gets at least as deep.         *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ring.
-From Draftproof Require Import Programs Verifiers Expectation Step Exact Prefixes Populated Traversal Plans Univer.
+From Draftproof Require Import Programs Verifiers Expectation Step Exact Prefixes Populated Traversal Plans Univer Greedy_transport.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -189,8 +189,43 @@ have -> : E (univer vs p (child c y) (divz (my : F) left) (rcons s y)) (fun o =>
       (fun o => if o is Some b then deeper d.+1 b else 0))
   = E (univer vs p (child c y) (divz (my : F) left) (rcons s y)) (fun o => if o is Some b then deeper d b else K).
   by apply: E_ext => -[b|] //; rewrite E_ret.
-rewrite univer_rest // mulrDr mulrA mulrBr mulr1 lq; apply: ler_add; last first.
+rewrite univer_rest //; last exact: okc.
+rewrite mulrDr mulrA mulrBr mulr1 lq; apply: ler_add; last first.
   by apply: IHl; rewrite ?subr_ge0 // ler_subr_addl.
-rewrite -{1}lq -mulrA; apply: ler_wpmul2l => //; exact: IH.
+rewrite -{1}lq -mulrA; apply: ler_wpmul2l => //; apply: IH; [exact: okc|exact: domc|exact: q01].
 Qed.
 End Dominance.
+
+(* UniVer's closed form has the property, so on greedy-drafted trees UniVer reaches every depth at least as often as
+   greedy_transport on the same drafts *)
+Section Greedy.
+Variables (R : realFieldType) (V : eqType) (vs : seq V).
+Hypotheses (vs_uniq : uniq vs) (vs_all : forall x, x \in vs).
+Local Notation F := (mc R).
+Variable p : seq V -> V -> R.
+Hypothesis pP : forall s, pmf vs (p s).
+Variables (H : seq V -> seq V) (ms : seq V -> V -> R).
+Hypotheses (H_uniq : forall s, uniq (H s)) (msP : forall s, pmf vs (ms s)) (msH : forall s x, x \in H s -> ms s x = 0).
+
+Lemma greedy_drafted_mass s a y : 0 <= a <= 1 ->
+  drafted_mass (greedy_tuples (F := F) vs (H s) (ms s)) (closed_form (F := F) vs (p s) (ms s)) a y
+  = if y \in H s then a * p s y else Num.min (a * p s y) (ms s y).
+Proof.
+move=> a01; rewrite /drafted_mass; have [_ avg] := closed_form_lossless vs_uniq vs_all (pP s) (msP s) (@msH s) a01.
+rewrite E_greedy; last exact: msH; case: ifPn => yH.
+  rewrite -avg E_greedy; last exact: msH.
+  by apply: eq_bigr => b _; rewrite mem_rcons inE yH orbT mul1r.
+rewrite -(closed_form_own (H s) (pP s) (msP s) y a01) (bigD1_seq y) //= mem_rcons mem_head mul1r big1 ?addr0 // => b /negPf by_.
+by rewrite mem_rcons inE eq_sym by_ (negPf yH) mul0r mulr0.
+Qed.
+
+Theorem univer_greedy_dominates n s d :
+  E (token_level vs p (greedy_tree vs p H ms n s) s) (deeper R d)
+  <= E (emitted (univer vs p (greedy_tree vs p H ms n s) 1 s)) (deeper R d).
+Proof.
+rewrite E_emitted -[X in X <= _]mul1r; apply: univer_dominates; rewrite ?ler01 ?lexx //; first exact: greedy_tree_ok.
+elim: n s => //= n IH s; split=> // a y a01; rewrite !greedy_drafted_mass ?ler01 ?lexx // !mul1r.
+case: ifP => // _; have /andP[a0 a1] := a01; rewrite minr_pmulr // le_minr !le_minl lexx /=.
+apply/orP; right; rewrite -[X in _ <= X]mul1r; apply: ler_wpmul2r => //; by case: (msP s).
+Qed.
+End Greedy.

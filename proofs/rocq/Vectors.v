@@ -15,3 +15,6 @@ Eval vm_compute in lines Predraw_follow.
 Eval vm_compute in lines Tree_exit.
 Eval vm_compute in lines Recursive_rejection.
 Eval vm_compute in lines Traversal.
+Definition greedy_lines (two_phases : bool) := [seq Line (list_byte_of_string s) | s <- greedy_vectors two_phases].
+Eval vm_compute in greedy_lines true.
+Eval vm_compute in greedy_lines false.

@@ -8,7 +8,7 @@ from ..models import spell
 from ..rational import Rational
 from .candidates import TokenSet
 from .node import Optimum
-from .recovery import Ceiling
+from .exact_simplex import Ceiling
 
 
 def whole_tree(instance: Instance, found: Ceiling) -> dict[str, Any]:

@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from draftproof.gpu_impl import ddtree as module
-from draftproof.gpu_impl.cost_bound import bound_costs
+from draftproof.gpu_impl.cost_limit import guess_limits
 from draftproof.gpu_impl.ddtree import DraftTrees, ddtree
+from draftproof.gpu_impl.listing import list_prefixes
 from draftproof.gpu_impl.marginals import read_marginals
 from draftproof.gpu_impl.predraw_follow import predraw_follow
 from draftproof.gpu_impl.tree_mask import tree_mask
+from draftproof.reference.budgets import ddtree as reference_tree
 from draftproof.reference.budgets import gains
 from draftproof.reference.budgets.optimum import optimum
 from draftproof.reference.laws import Law
@@ -149,15 +151,15 @@ def real_logits(shape: str, batch: int = 2, seed: int = 0) -> Tensor:
 def test_more_tokens_are_looked_at_where_the_tree_might_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[int] = []
 
-    def watched(logits: Tensor, width: int) -> Any:
+    def watched(logits: Tensor, width: int, *more: Any) -> Any:
         widths.append(width)
-        return read_marginals(logits, width)
+        return read_marginals(logits, width, *more)
 
     monkeypatch.setattr(module, "read_marginals", watched)
     flat = torch.randn(2, 3, 2000, generator=torch.Generator().manual_seed(0)) / 100
     exact, _ = wanted(flat, 600)
     trees = ddtree(flat, 600)
-    assert [paths(trees, row) for row in range(2)] == exact and widths == [128, 512, 600]
+    assert [paths(trees, row) for row in range(2)] == exact and widths == [128, 600]
     widths.clear()
     peaked = flat * 800
     exact, _ = wanted(peaked, 600)
@@ -237,19 +239,108 @@ def test_ties_by_the_thousand() -> None:
     assert all(sum(token != 7 for token in path) == 1 for path in found[8:])
 
 
-def test_the_cost_bound_holds() -> None:
-    """At least as many prefixes as wanted lie within it, and few more."""
+def all_costs(logits: Tensor) -> Tensor:
+    """[B, everything] costs of all prefixes of logits [B, L, V]."""
+    scores = torch.log_softmax(logits.double(), -1)
+    costs = [-scores[:, 0]]
+    for depth in range(1, logits.shape[1]):
+        costs.append((costs[-1].unsqueeze(2) - scores[:, depth].unsqueeze(1)).flatten(1))
+    return torch.cat(costs, 1)
+
+
+def test_limits() -> None:
+    """The bound always holds; the guess is a few percent of the count off, where the count is large."""
     generator = torch.Generator().manual_seed(3)
     for scale in (0.1, 1.0, 4.0, 9.0):
         logits = torch.randn(3, 4, 12, generator=generator, dtype=torch.float64) * scale
-        for nodes in (1, 10, 100, 1000):
-            bound = bound_costs(read_marginals(logits, 12), nodes)
-            scores = torch.log_softmax(logits.double(), -1)
-            costs = [-scores[:, 0]]
-            for depth in range(1, 4):
-                costs.append((costs[-1].unsqueeze(2) - scores[:, depth].unsqueeze(1)).flatten(1))
-            within = (torch.cat(costs, 1) <= bound.limit.unsqueeze(1) + 1e-9).sum(1)
-            assert (within >= nodes).all() and (within <= 1.6 * nodes + 8).all()
+        costs = all_costs(logits)
+        for nodes in (1, 10, 100, 1000, 30_000):
+            guess, _, bound = guess_limits(read_marginals(logits, 12), nodes)
+            within = (costs <= bound.unsqueeze(1)).sum(1)
+            assert (within >= min(nodes, costs.shape[1])).all() and (guess <= bound).all()
+            if nodes in (100, 1000):
+                about = (costs <= guess.unsqueeze(1) + 1e-9).sum(1) / nodes
+                assert (about > 0.8).all() and (about < 1.3).all()
+
+
+def test_the_listing_is_complete_and_little_more() -> None:
+    generator = torch.Generator().manual_seed(4)
+    for scale in (0.1, 1.0, 4.0, 9.0):
+        logits = torch.randn(3, 4, 12, generator=generator, dtype=torch.float64) * scale
+        costs = all_costs(logits)
+        for share in (0.001, 0.01, 0.2, 1.0):
+            limit = costs.quantile(share, dim=1)
+            listing = list_prefixes(read_marginals(logits, 12), limit)
+            for row in range(3):
+                mine = listing.cost[listing.row == row]
+                assert int((mine <= limit[row] + 1e-12).sum()) == int((costs[row] <= limit[row] + 1e-12).sum())
+                assert len(mine) <= 1.25 * int((costs[row] <= limit[row] + 1e-12).sum()) + 5
+            below = listing.parent >= 0
+            assert (listing.parent < torch.arange(len(below))).all()
+            assert (listing.depth[listing.parent[below]] == listing.depth[below] - 1).all()
+            assert (listing.depth[~below] == 1).all() and (listing.row[listing.parent[below]] == listing.row[below]).all()
+
+
+def test_a_low_guess_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    from draftproof.gpu_impl import selection
+
+    logits = torch.randn(4, 6, 40, generator=torch.Generator().manual_seed(5)) * 3
+    exact = ddtree(logits, 200)
+
+    def low(marginals: Any, nodes: int) -> tuple[Tensor, Tensor, Tensor]:
+        guess, step, bound = guess_limits(marginals, nodes)
+        return guess - 2.0, step, bound
+
+    monkeypatch.setattr(selection, "guess_limits", low)
+    assert all(torch.equal(mine, theirs) for mine, theirs in zip(ddtree(logits, 200), exact, strict=True))
+
+
+@pytest.mark.parametrize(("width", "nodes"), [(128, 1024), (128, 129), (20, 1000), (1024, 1024), (64, 64)])
+def test_little_is_listed_in_vain(width: int, nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound far too high, as few tokens a depth give, must not make the listing explode."""
+    from draftproof.gpu_impl import selection
+
+    listed: list[int] = []
+
+    def watched(marginals: Any, limit: Tensor) -> Any:
+        listing = list_prefixes(marginals, limit)
+        listed.append(len(listing.row) // len(limit))
+        return listing
+
+    monkeypatch.setattr(selection, "list_prefixes", watched)
+    for logits in (real_logits("peaked")[:, :, :30_000], real_logits("random")[:, :, :30_000], 6 * real_logits("random")[:, :, :30_000]):
+        listed.clear()
+        selection.select(read_marginals(logits, width), nodes)
+        assert max(listed) < 1.5 * nodes + 50 and len(listed) <= 3, listed
+
+
+def test_one_wild_row_does_not_cost_the_others() -> None:
+    """Rows with logits in the thousands, with few possible tokens, and ordinary ones in one batch."""
+    logits = torch.randn(4, 5, 60, generator=torch.Generator().manual_seed(6)) * 2
+    alone = ddtree(logits[:1], 100)
+    logits[1] *= 3000
+    logits[2, :, 2:] = -inf
+    logits[3] = nan
+    together = ddtree(logits, 100)
+    assert torch.equal(together.tokens[0], alone.tokens[0]) and torch.equal(together.parents[0], alone.parents[0])
+    assert [len(paths(together, row)) for row in range(4)] == [100, 100, 62, 0]
+
+
+def test_ties_between_depths_come_by_rank_tuple() -> None:
+    """Certain tokens tie a prefix with its extensions: the node list is the reference's, ties and all."""
+    rng, tied = random.Random(7), 0
+    for _ in range(60):
+        depths, vocabulary = rng.randint(1, 4), rng.randint(1, 3)
+        rows = [[rng.choice([0, 1]) for _ in range(vocabulary)] for _ in range(depths)]
+        laws = [Law.row(row if any(row) else [1] * vocabulary) for row in rows]
+        logits = torch.tensor([[[0.0 if law[token] else -inf for token in range(vocabulary)] for law in laws]])
+        order = [[token for token in range(vocabulary) if law[token]] for law in laws]
+        marginals = read_marginals(logits, vocabulary)
+        if [marginals.tokens[0, depth, : len(row)].tolist() for depth, row in enumerate(order)] != order:
+            continue  # torch.topk takes equal tokens in another order
+        tied += any(len(row) == 1 for row in order)
+        assert paths(ddtree(logits, 9), 0) == reference_tree(marginal(laws), depths, 9)
+    assert tied > 20
 
 
 def test_mask_is_the_ancestors() -> None:

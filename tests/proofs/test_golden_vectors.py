@@ -34,6 +34,7 @@ def test_reference_reproduces_every_vector(verifier: str) -> None:
 
 def test_there_are_enough_vectors_of_every_kind() -> None:
     assert set(VERIFIERS) <= {vector.verifier for vector in ALL}
+    assert {"univer", "greedy_transport"} <= {vector.verifier for vector in ALL}
     for verifier, count in Counter(vector.verifier for vector in ALL).items():
         assert count >= 30, verifier
     for verifier in VERIFIERS:

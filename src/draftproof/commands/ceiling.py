@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     from draftproof.oracle.tasks import UsageError, instance_named
     from draftproof.reference.models import MissingRow
     from draftproof.reference.transport.record import whole_tree
-    from draftproof.reference.transport.recovery import ceiling_of
+    from draftproof.reference.transport.exact_simplex import ceiling_of
     from draftproof.reference.transport.tree import SolverFailed, TooManyTrees, problem_of
 
     try:
