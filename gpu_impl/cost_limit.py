@@ -11,8 +11,8 @@ from torch import Tensor
 from .marginals import Marginals
 
 POINTS = 64  # of the grid
-TILT = 24 / POINTS
-ZOOMS = 8
+TILT = 24 / POINTS  # exp(-24) at the far end of the grid: counts there keep four digits, and what comes round twice is gone
+ZOOMS = 8  # at most
 SINGLE, BLOCK = 64, 16  # the first ranks are counted one by one, later ones by the middle of their block
 SURPLUS = 1.08  # of the wanted count, so that a guess that is a little low is still enough
 

@@ -80,9 +80,10 @@ class Draft:
     head: Head | None = None
 
     def logits(self, batch: Tensor, depth: Tensor, state: Tensor | None) -> Tensor:
-        """Logits [n, V] float64 of the children of n nodes at ``depth`` [n] with states [n, S]."""
-        row = self.base[batch, depth].double()
-        return row if self.head is None or state is None else row + self.head.bias(state).double()
+        """Logits [n, V] of the children of n nodes at ``depth`` [n] with states [n, S]: float64 for float64 logits, else float32."""
+        row = self.base[batch, depth]
+        row = row if row.dtype == torch.float64 else row.float()
+        return row if self.head is None or state is None else row + self.head.bias(state).to(row.dtype)
 
 
 def block_logits(output: Tensor, *, predicts_next: bool = False) -> Tensor:

@@ -13,8 +13,8 @@ from torch import Tensor
 from .marginals import Marginals
 
 GRID = 128  # points at which tokens are counted
-PROBE = 16  # every so manieth rank shows how many are needed
-SLACK = 1.00001  # what is rounded up is first made a little larger, so that rounding of its own cannot round it down
+PROBE = 16  # every 16th rank is looked at to see how many are needed
+SLACK = 1.00001  # what is compared or rounded up is first made a little larger, so that rounding cannot make it too small
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _child(
 def _count_tokens(marginals: Marginals, room: Tensor) -> tuple[Tensor, Tensor]:
     """Units per cost [B * L], and a table [B * L * (GRID + 1)] int64: tokens that add at most so many units less one."""
     logits, width = marginals.logits, marginals.logits.shape[2]
-    near = (logits[:, :, :1] - logits[:, :, ::PROBE]).double() <= room.unsqueeze(2)
+    near = (logits[:, :, :1] - logits[:, :, ::PROBE]).double() <= SLACK * room.unsqueeze(2)
     needed = (PROBE * near.sum(2)).clamp_(max=width).flatten()  # at each row and depth; later ranks add too much
     scale = (SLACK * (GRID - 2) / room.amax(1, keepdim=True).clamp(min=1e-6)).expand_as(room).flatten()
     entry = torch.repeat_interleave(needed)

@@ -1,5 +1,6 @@
 """REPLAY of a frozen topology (Tsubame, arXiv 2609.33652) for a batch: slot j of a node is filled by draw j, level by level."""
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -115,6 +116,7 @@ class _Filling:
         """Draw the children of n nodes of one depth, batch and node [n]."""
         children = self.tree.children[batch, node]  # [n, R]
         counts = (children > 0).sum(1).where(self.kind[batch, node] != DROPPED, 0)
+        children = children[:, : int(counts.amax())]
         if noise is None:
             tokens, exhausted = self._by_gumbel(batch, node, counts, children.shape[1], generator)
         elif self.draft.head is not None:
@@ -132,42 +134,42 @@ class _Filling:
             self.state[where] = self.draft.head.step(self.state[batch[row], node[row]], tokens[row, rank])
 
     def _law(self, batch: Tensor, node: Tensor) -> Tensor:
-        """Draft laws [n, V] of the children of n nodes, float64."""
-        return (self._logits(batch, node) / self.temperature).softmax(-1)
+        """Draft laws [n, V] of the children of n nodes, float64 for float64 logits and float32 for others.
+
+        These very numbers, divided by their sum, are what tokens are drawn from and what is declared.
+        """
+        logits = self._logits(batch, node)
+        return (logits if self.temperature == 1 else logits / self.temperature).softmax(-1)
 
     def _logits(self, batch: Tensor, node: Tensor) -> Tensor:
         state = None if self.state is None else self.state[batch, node]
         return self.draft.logits(batch, self.tree.depth[batch, node], state)
 
     def _by_row(self, batch: Tensor, node: Tensor, counts: Tensor, noise: Tensor, shared: bool) -> tuple[Tensor, Tensor]:
-        """Nodes of one request and depth share a row (marginal drafts): each row is summed once."""
+        """Nodes of one request and depth share a row (marginal drafts): each row is read once."""
         present = torch.bincount(batch, minlength=len(self.tokens)) > 0
         requests, group = present.nonzero(as_tuple=True)[0], (present.cumsum(0) - 1)[batch]
         first = torch.searchsorted(group, torch.arange(len(requests), device=batch.device))
-        column = torch.arange(len(batch), device=batch.device) - first[group]
         if shared:
-            counts, noise, column = self._pooled(group, len(requests), counts, noise)
-        width = int(column.amax()) + 1
-        uniform = noise.new_zeros(len(requests), width, noise.shape[1])
-        wanted = counts.new_zeros(len(requests), width)
-        uniform[group, column], wanted[group, column] = noise, counts
-        tokens, exhausted = torch.empty_like(uniform, dtype=torch.int64), torch.empty_like(uniform, dtype=torch.bool)
+            counts, noise = self._pooled(group, len(requests), counts, noise)
+        tokens, exhausted = torch.empty_like(noise, dtype=torch.int64), torch.empty_like(noise, dtype=torch.bool)
         step = max(1, CHUNK // self.draft.base.shape[2])
-        for start in range(0, len(requests), step):
-            part = slice(start, start + step)
-            law = self._law(requests[part], node[first[part]])
-            tokens[part], exhausted[part] = draw_sequence(law, uniform[part], wanted[part], self.replace)
-        return tokens[group, column], exhausted[group, column]
+        ends = [*first[::step].tolist(), len(batch)]  # nodes come request by request
+        for start, (low, high) in zip(range(0, len(requests), step), pairwise(ends), strict=True):
+            law = self._law(requests[start : start + step], node[first[start : start + step]])
+            some = slice(low, high)
+            tokens[some], exhausted[some] = draw_sequence(law, group[some] - start, noise[some], counts[some], self.replace)
+        return tokens, exhausted
 
-    def _pooled(self, group: Tensor, requests: int, counts: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """For shared lists: every node asks for the longest list of its request, by the uniforms of the first node that has each rank."""
+    def _pooled(self, group: Tensor, requests: int, counts: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """For shared lists: every node draws the longest list of its request, by the uniforms of the first node with each rank."""
         longest = counts.new_zeros(requests).scatter_reduce(0, group, counts, "amax")
         index = torch.arange(len(group), device=group.device)
         has = counts.unsqueeze(1) > torch.arange(noise.shape[1], device=group.device)  # [n, R]
-        order = index.unsqueeze(1).where(has, len(group)).contiguous()
+        order = index.unsqueeze(1).where(has, len(group))
         first = torch.full((requests, noise.shape[1]), len(group), device=group.device)
         first = first.scatter_reduce(0, group.unsqueeze(1).expand_as(order), order, "amin").clamp(max=len(group) - 1)
-        return longest[group], noise.gather(0, first)[group], torch.zeros_like(group)
+        return longest[group], noise.gather(0, first)[group]
 
     def _by_node(self, batch: Tensor, node: Tensor, counts: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Every node has its own row (drafts with a head)."""
@@ -175,9 +177,8 @@ class _Filling:
         step = max(1, CHUNK // self.draft.base.shape[2])
         for start in range(0, len(batch), step):
             part = slice(start, start + step)
-            law, wanted = self._law(batch[part], node[part]), counts[part].unsqueeze(1)
-            drawn, spent = draw_sequence(law, noise[part].unsqueeze(1), wanted, self.replace)
-            tokens[part], exhausted[part] = drawn.squeeze(1), spent.squeeze(1)
+            law, row = self._law(batch[part], node[part]), torch.arange(len(batch[part]), device=batch.device)
+            tokens[part], exhausted[part] = draw_sequence(law, row, noise[part], counts[part], self.replace)
         return tokens, exhausted
 
     def _by_gumbel(
@@ -187,8 +188,7 @@ class _Filling:
         step = max(1, CHUNK // self.draft.base.shape[2])
         for start in range(0, len(batch), step):
             part = slice(start, start + step)
-            law = self._law(batch[part], node[part])
-            tokens[part] = gumbel_top(law.log(), width, generator)
+            tokens[part] = gumbel_top(self._law(batch[part], node[part]), width, generator)
         wanted = counts.unsqueeze(1) > torch.arange(width, device=counts.device)
         return tokens.where(wanted, -1), wanted & (tokens < 0)
 
@@ -211,7 +211,8 @@ class _Filling:
                 continue
             elders = tokens[row, :rank]
             if self.exhaust == ONE_HOT:
-                raw = self._logits(batch[row], node[row]).nan_to_num(neginf=torch.finfo(torch.float64).min)
+                raw = self._logits(batch[row], node[row])
+                raw = raw.nan_to_num(neginf=torch.finfo(raw.dtype).min)
                 tokens[row, rank] = raw.scatter_(1, elders, -torch.inf).argmax(1)
             else:
                 if noise is None:
@@ -232,18 +233,17 @@ class _Filling:
         law.scatter_(1, self.tokens[batch, node].unsqueeze(1), 1.0)
         row = (kind == SAMPLED).nonzero(as_tuple=True)[0]
         if len(row):
-            logits = self._logits(batch[row], self.tree.parents[batch[row], node[row]]) / self.temperature
-            law[row] = (logits if self.replace else self._off_elders(logits, batch[row], node[row], -torch.inf)).softmax(-1)
+            drawn = self._law(batch[row], self.tree.parents[batch[row], node[row]]).double()
+            law[row] = drawn if self.replace else self._off_elders(drawn, batch[row], node[row])
         row = (kind == UNIFORM).nonzero(as_tuple=True)[0]
         if len(row):
-            untried = self._off_elders(torch.ones_like(law[row]), batch[row], node[row], 0.0)
-            law[row] = untried / untried.sum(-1, keepdim=True)
-        return law
+            law[row] = self._off_elders(torch.ones_like(law[row]), batch[row], node[row])
+        return law / law.sum(-1, keepdim=True)
 
-    def _off_elders(self, rows: Tensor, batch: Tensor, node: Tensor, value: float) -> Tensor:
-        """Rows [n, V] with ``value`` at the tokens of each slot's elder siblings."""
+    def _off_elders(self, rows: Tensor, batch: Tensor, node: Tensor) -> Tensor:
+        """Rows [n, V] with 0 at the tokens of each slot's elder siblings."""
         siblings = self.tree.children[batch, self.tree.parents[batch, node]]  # [n, R]
         elder = torch.arange(siblings.shape[1], device=batch.device) < self.tree.rank[batch, node].unsqueeze(1)
         own = rows.gather(1, self.tokens[batch, node].unsqueeze(1))
         token = self.tokens[batch.unsqueeze(1), siblings].where(elder, self.tokens[batch, node].unsqueeze(1))
-        return rows.scatter(1, token, torch.full_like(token, value, dtype=rows.dtype).where(elder, own))
+        return rows.scatter(1, token, own.where(~elder, 0.0))

@@ -107,13 +107,13 @@ def unimodality(name: str, added: Sequence[Rational], cost: RoundCost) -> Verdic
         holds = unimodal and greedy == best and all(left >= right for left, right in zip(certificate, certificate[1:], strict=False))
         message = "the cost is convex: one peak, and D(n) never increases" if holds else "the cost is convex, yet the theorem fails: report this"
         return _unimodality(name, "conform" if holds else "nonconform", loss, message, details)
-    said = f"the cost is not convex: node {dent} costs {cost.step(dent - 1)} more and node {dent + 1} only {cost.step(dent)}"
+    said = f"the cost is not convex: node {dent} costs {_short(cost.step(dent - 1))} more and node {dent + 1} only {_short(cost.step(dent))}"
     if loss:
-        said += f"; greedy stops at {greedy} nodes where {best} are best, and loses {loss} ({float(loss):.1%})"
+        said += f"; greedy stops at {greedy} nodes where {best} are best, and loses {_short(loss)} ({float(loss):.1%})"
     else:
         said += "; this curve has one peak" if unimodal else "; this curve has more than one peak, and greedy finds the highest"
         if (witness := losing_gains(cost, nodes)) is not None:
-            said += f", but it would lose {_loss(witness, cost)} if {len(witness)} nodes added {witness[0]} each"
+            said += f", but it would lose {_short(_loss(witness, cost))} if {len(witness)} nodes added {_short(witness[0])} each"
             details["witness"] = {"marginals": equal_marginals(witness[0], len(witness)), "nodes": len(witness)}
     return _unimodality(name, "inconclusive" if unimodal else "nonconform", loss, said, details)
 
@@ -144,6 +144,11 @@ def equal_marginals(gain: Rational, nodes: int) -> list[list[str]]:
 def _loss(added: Sequence[Rational], cost: RoundCost) -> Rational:
     curve = throughput(added, cost)
     return 1 - curve[caddtree(added, cost)] / max(curve)
+
+
+def _short(number: Rational) -> str:
+    text = str(number)
+    return text if len(text) <= 12 else f"{float(number):.6g}"
 
 
 def _unimodality(name: str, outcome: str, loss: Rational, message: str, details: dict[str, Any]) -> Verdict:

@@ -11,13 +11,13 @@ from draftproof.reference.instances import Instance
 from draftproof.reference.models import MissingRow
 
 from .cases import Case
-from .catalogue import catalogue, suits
+from .catalogue import catalogue, find, suits
 from .reading import Reading, read
 from .readings.refused import Refused
 from .report import Failure, Report
-from .sampling import Budget, sample
+from .sampling import FIRST_LOOK, Budget, sample
 from .subjects import Subject, SubjectError, load, subject_of
-from .verdicts import BOUNDARY, Verdict, judge
+from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, judge
 
 MAX_ERRORS = 3
 """A subject that could not be judged on this many instances is given up."""
@@ -25,7 +25,7 @@ MAX_ERRORS = 3
 
 def check(
     subject: "Subject | str | Callable[..., Any]",
-    instances: Iterable[Instance] | None = None,
+    instances: Iterable[Instance | str] | None = None,
     *,
     way: str | None = None,
     alpha: float = 1e-6,
@@ -38,10 +38,11 @@ def check(
 ) -> Report:
     """Is this verifier lossless, and does it accept what it should?
 
-    ``subject``: a callable of a native shape (see ``subjects``), a Subject, or a name as on the command line.  ``instances``: default the
-    catalogue's that suit it.  ``way``: enumerate, integrate or sample; default the strongest that applies, instance by instance.  ``alpha``: bound
-    on the probability that sampling rejects a lossless subject in the whole run.  ``tolerance``: largest total variation that conforms, default by
-    way of reading.  ``time_limit``: seconds per instance; a subject that does not come back is an error (only enforced in the main thread).
+    ``subject``: a callable of a native shape (see ``subjects``), a Subject, or a name as on the command line.  ``instances``: Instance objects
+    or names in the catalogue; default those of the catalogue that suit it.  ``way``: enumerate, integrate or sample; default the strongest that
+    applies, instance by instance.  ``alpha``: bound on the probability that sampling rejects a lossless subject in the whole run.  ``tolerance``:
+    largest total variation that conforms, default by way of reading.  ``time_limit``: seconds per instance; a subject that does not come back is
+    an error (only enforced in the main thread).
     ``strict``: count boundary events of mass <= 2^-23.  ``observe(instance, done, total)`` and ``record(verdict)`` follow the run.
 
     Returns a Report; nothing that goes wrong in the subject raises.  Raises SubjectError when the subject cannot be loaded, ValueError for
@@ -63,7 +64,7 @@ def check(
         return judged
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit, "strict": strict}
     report = Report(settings=settings)
-    given = None if instances is None else list(instances)
+    given = None if instances is None else [find(one) if isinstance(one, str) else one for one in instances]
     work = [
         (one, [instance for instance in (catalogue() if given is None else given) if given is not None or suits(one, instance)]) for one in subjects
     ]
@@ -125,13 +126,23 @@ class _Run:
         if self.way != "sample":
             try:
                 reading = without_failures(read(case, self.way, start + self.time_limit / 3))
-                return judge(case, reading, self.tolerance, self.strict)
+                found = judge(case, reading, self.tolerance, self.strict)
+                return self._in_batches(case, found) if reading.way == "enumerate" else found
             except Refused as refusal:
                 if self.way is not None:
                     raise
                 note = f"; sampled because {refusal}"
         budget = Budget(self.alpha / self.shares, time.monotonic() + self.time_limit / 3)
         return sample(case, budget, self.tolerance, self.seed, note)[1]
+
+    def _in_batches(self, case: Case, found: list[Verdict]) -> list[Verdict]:
+        """Branches are replayed in batches of one row; a subject that takes more is also glanced at in a large batch."""
+        right = all(verdict.outcome == "conform" for verdict in found) and (self.tolerance or 0) <= DEFAULT_TOLERANCE["sample"]
+        if not self.subject.batched or not right:
+            return found
+        budget = Budget(self.alpha / self.shares, time.monotonic() + self.time_limit / 3, blocks=FIRST_LOOK)
+        sampled = sample(case, budget, self.tolerance, self.seed, "; right in batches of one row, wrong in larger ones")[1]
+        return sampled if any(verdict.outcome == "nonconform" for verdict in sampled) else found
 
 
 def without_failures(reading: Reading) -> Reading:

@@ -105,12 +105,13 @@ def chart(title: str, curves: Sequence[Curve], across: str, up: str, width: floa
         if len(curve.points) <= 40:
             for point in curve.points:
                 page.dot(*at(*point), 2.5, curve.colour, note=f"{curve.name}: {point[1]:.6g} at {point[0]:g}")
-    for curve in curves:  # words last, on top of every line
-        for x, y, word in curve.marks:
-            spot = at(x, y)
-            page.dot(*spot, 5, curve.colour, hollow=True, note=f"{word}: {y:.6g} at {x:g}")
-            on_right = spot[0] > (left + right) / 2
-            page.text(spot[0] + (-9 if on_right else 9), spot[1] - 9, word, "end" if on_right else "start", halo=True)
+    marks = [(at(x, y), one.colour, word, f"{word}: {y:.6g} at {x:g}") for one in curves for x, y, word in one.marks]
+    above = min((y for (_, y), *_ in marks), default=top) - 9
+    for place, ((x, y), colour, word, note) in enumerate(marks):  # last, on top of every line; the words one above the other
+        on_right = x > (left + right) / 2
+        page.line([(x, y), (x, above - 15 * place)], colour, dashed=True)
+        page.text(x + (-6 if on_right else 6), above - 15 * place + 2, word, "end" if on_right else "start", halo=True)
+        page.dot(x, y, 5, colour, hollow=True, note=note)
     return page
 
 

@@ -157,6 +157,7 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
         bad = next(
             (v for kind in ("exactness", "acceptance", "support") for v in part.verdicts if v.verdict == kind and v.outcome == "nonconform"), None
         )
+        bad = bad or next((verdict for verdict in part.verdicts if verdict.outcome == "inconclusive"), None)
         message = part.errors[0].message if part.errors else f"{bad.instance}: {bad.message}" if bad else ""
         wanted = (expected or {}).get(subject, "conform")
         colour = "green" if part.outcome == wanted else "red"

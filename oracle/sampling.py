@@ -31,6 +31,9 @@ from .grouped import GroupedProcess
 from .reading import touched
 from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, LENGTH_SLACK, Verdict, acceptance, as_json, describe, impossible, number
 
+SALT = 0xD12AF7
+"""Drafts must not come from the stream of a subject that seeds its own generator with the same number."""
+
 FIRST_LOOK, LARGEST_BATCH = 1 << 12, 1 << 15
 
 
@@ -195,8 +198,8 @@ class _Source:
     """Fresh draft trees and fresh randomness, and the subject's blocks on them."""
 
     def __init__(self, case: Case, seed: int):
-        self.case, self.caller, self.rng = case, Caller(case), np.random.default_rng(seed)
-        self._trees = random.Random(seed)
+        self.case, self.caller, self.rng = case, Caller(case), np.random.default_rng([seed, SALT])
+        self._trees = random.Random(f"draftproof {seed}")
         self._generator: Any = None
         self.seed = seed
 
@@ -248,7 +251,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
     torch = sys.modules.get("torch")
     states = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None
-    random.seed(seed)
+    random.seed(f"subject {seed}")
     np.random.seed(seed % (1 << 32))
     if torch:
         torch.manual_seed(seed)

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -41,16 +42,33 @@ def supervised(task: Callable[..., None], arguments: dict[str, Any], time_limit:
                 return
             yield message
     finally:
+        _end(worker.pid)
         worker.kill()
         worker.join()
 
 
+def _end(group: int | None) -> None:
+    """Kill the worker and whatever its subject started."""
+    if group is not None and hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
 def _work(connection: Connection, task: Callable[..., None], arguments: dict[str, Any]) -> None:
+    if hasattr(os, "setsid"):
+        os.setsid()  # a group of its own, so that what the subject forks can be ended with it
+    owner = os.getpid()
+
+    def send(message: Any) -> None:
+        if os.getpid() != owner:
+            os._exit(1)  # a copy of this process that the subject forked: it has no say
+        connection.send(message)
+
     sys.stdout.flush()
     os.dup2(2, 1)  # whatever the subject or a solver prints stays out of machine-readable output
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    task(lambda message: connection.send(("message", message)), **arguments)
-    connection.send(("done", None))
+    task(lambda message: send(("message", message)), **arguments)
+    send(("done", None))
 
 
 def _obituary(exitcode: int | None) -> str:

@@ -18,6 +18,8 @@ from ..trees import Slot
 
 Path = tuple[int, ...]
 
+MOST_DRAWS = 5_000_000
+
 _NUMBER = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
 
 
@@ -70,7 +72,8 @@ def check_tree(certificate: Mapping[str, Any]) -> str:
     try:
         instance = parse(_field(certificate, "instance", dict))
         trees: dict[frozenset[Path], Fraction] = {}
-        for paths, probability in _trees(instance, instance.topology, ()):
+        for number, (paths, probability) in enumerate(_trees(instance, instance.topology, ())):
+            _require(number < MOST_DRAWS, f"instance: more than {MOST_DRAWS} ways to draw a tree are not listed")
             trees[paths] = trees.get(paths, Fraction(0)) + probability
         nodes = sorted({path for paths in trees for path in paths}, key=lambda path: (len(path), path))
         step = {path: fraction(instance.target(path[:-1])[path[-1]]) for path in nodes if path}

@@ -7,22 +7,26 @@ A *choice* accepts one node of every draft tree.  Acceptance laws are mixtures o
 over all choices k: few rows, many columns.  For multipliers lambda the best column is to accept the node that is worth most in every tree, which is
 what ``tree.proved`` does.  It starts from "accept the root" and, to be quick, from the choices that a floating-point solution mixes.
 
-Every step holds a feasible mixture and, with negative multipliers raised to zero, a proof: both are exact whenever it is stopped.
+Every step holds a feasible mixture, and whenever a column is generated the multipliers are a proof: both are exact wherever it is stopped.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from ..laws import ONE, ZERO
 from ..models import Prefix
-from ..rational import Rational
+from ..rational import Rational, rational
 from .tree import Acceptance, Paths, Problem, proved, reached, solve, worth_of
 
 Choice = Mapping[Paths, Prefix]
 """The accepted node of every draft tree."""
 
-MOST_STEPS = 2000
+PATIENCE = 200
+"""Steps after which a gap of at most ``CLOSE`` will do: rows over many orders of magnitude make for long numbers and many steps."""
+
+CLOSE = rational("1e-9")
 
 
 @dataclass(frozen=True)
@@ -54,38 +58,31 @@ def ceiling_of(problem: Problem, solver: str = "HIGHS") -> Ceiling:
     return solve_exactly(problem, choices_of(solve(problem, solver)))
 
 
-def solve_exactly(problem: Problem, start: Iterable[Choice] = (), most_steps: int = MOST_STEPS) -> Ceiling:
+def solve_exactly(problem: Problem, start: Iterable[Choice] = (), patience: int = PATIENCE) -> Ceiling:
     """The ceiling; ``start`` are choices that are tried before others are generated."""
     simplex = _Simplex(problem)
     pool = [simplex.column(choice) for choice in start]
     best: tuple[Rational, dict[Prefix, Rational]] | None = None
-    for _ in range(most_steps):
+    for step in count():
         prices = simplex.prices()
         entering = simplex.slack_to_enter(prices) or max(pool, key=lambda column: gain(column, prices), default=None)
-        if entering is None or gain(entering, prices) <= 0:  # nothing known is better: generate
-            best = _better(problem, best, prices)
-            entering = simplex.column(best_choice(problem, prices))
-            if gain(entering, prices) <= 0:
+        if entering is None or gain(entering, prices) <= 0:  # nothing known is better, and no multiplier is negative: generate
+            multipliers = dict(zip(problem.edges, prices, strict=False))
+            bound = proved(problem, multipliers)
+            best = (bound, multipliers) if best is None or bound < best[0] else best
+            entering = simplex.column(best_choice(problem, multipliers))
+            if gain(entering, prices) <= 0 or (step >= patience and best[0] - simplex.value() <= CLOSE):
                 break
             pool.append(entering)
         simplex.enter(entering)
-    best = best or _better(problem, best, simplex.prices())
+    assert best is not None
     acceptance = simplex.acceptance()
     return Ceiling(best[0], sum(reached(problem, acceptance).values(), ZERO), best[1], acceptance)
 
 
-def _better(
-    problem: Problem, best: tuple[Rational, dict[Prefix, Rational]] | None, prices: Sequence[Rational]
-) -> tuple[Rational, dict[Prefix, Rational]]:
-    """The stronger of two proofs: the one so far and that of ``prices``."""
-    multipliers = {edge: max(price, ZERO) for edge, price in zip(problem.edges, prices, strict=False)}
-    bound = proved(problem, multipliers)
-    return (bound, multipliers) if best is None or bound < best[0] else best
-
-
-def best_choice(problem: Problem, prices: Sequence[Rational]) -> dict[Paths, Prefix]:
-    """The node that is worth most in every tree, for prices of all rows (those of the paths come first)."""
-    worth = worth_of(problem, dict(zip(problem.edges, prices, strict=False)))
+def best_choice(problem: Problem, multipliers: Mapping[Prefix, Rational]) -> dict[Paths, Prefix]:
+    """The node that is worth most in every tree."""
+    worth = worth_of(problem, multipliers)
     return {paths: max(paths, key=worth.__getitem__) for paths in problem.trees}
 
 
@@ -123,6 +120,10 @@ class _Simplex:
         """The multiplier of every row, that of sum_k w_k = 1 last."""
         used = [(column.value, row) for column, row in zip(self.basis, self.inverse, strict=True) if column.value]
         return [sum((value * row[place] for value, row in used), ZERO) for place in range(len(self.inverse))]
+
+    def value(self) -> Rational:
+        """E[L] of the current mixture."""
+        return sum((column.value * row[-1] for column, row in zip(self.basis, self.inverse, strict=True)), ZERO)
 
     def slack_to_enter(self, prices: Sequence[Rational]) -> Column | None:
         """The slack of the row with the most negative multiplier."""

@@ -7,8 +7,8 @@ from ..laws import Law
 from ..models import spell
 from ..rational import Rational
 from .candidates import TokenSet
-from .node import Optimum
 from .exact_simplex import Ceiling
+from .node import Optimum
 
 
 def whole_tree(instance: Instance, found: Ceiling) -> dict[str, Any]:

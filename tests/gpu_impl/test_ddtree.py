@@ -2,6 +2,7 @@ import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from heapq import heappop, heappush
+from importlib import import_module
 from itertools import product
 from math import inf, nan, prod
 from typing import Any
@@ -10,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from draftproof.gpu_impl import ddtree as module
 from draftproof.gpu_impl.cost_limit import guess_limits
 from draftproof.gpu_impl.ddtree import DraftTrees, ddtree
 from draftproof.gpu_impl.listing import list_prefixes
@@ -138,11 +138,11 @@ def test_real_shape(shape: str, dtype: torch.dtype) -> None:
             assert abs(covered(scores[row], mine - theirs) - covered(scores[row], theirs - mine)) < 1e-6
 
 
-def real_logits(shape: str, batch: int = 2, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    logits = torch.randn(batch, 15, 151_936, generator=generator) * 2
+def real_logits(shape: str, batch: int = 2, vocabulary: int = 151_936) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(batch, 15, vocabulary, generator=generator) * 2
     if shape == "peaked":  # a few likely tokens, as a trained drafter has, less sure with depth
-        likely = torch.randint(151_936, (batch, 15, 20), generator=generator)
+        likely = torch.randint(vocabulary, (batch, 15, 20), generator=generator)
         bonus = 14 - 0.3 * torch.arange(15).view(1, 15, 1) - 4 * torch.rand(batch, 15, 20, generator=generator).cumsum(2)
         logits.scatter_add_(2, likely, bonus)
     return logits
@@ -155,7 +155,7 @@ def test_more_tokens_are_looked_at_where_the_tree_might_need_them(monkeypatch: p
         widths.append(width)
         return read_marginals(logits, width, *more)
 
-    monkeypatch.setattr(module, "read_marginals", watched)
+    monkeypatch.setattr(import_module("draftproof.gpu_impl.ddtree"), "read_marginals", watched)
     flat = torch.randn(2, 3, 2000, generator=torch.Generator().manual_seed(0)) / 100
     exact, _ = wanted(flat, 600)
     trees = ddtree(flat, 600)
@@ -308,7 +308,7 @@ def test_little_is_listed_in_vain(width: int, nodes: int, monkeypatch: pytest.Mo
         return listing
 
     monkeypatch.setattr(selection, "list_prefixes", watched)
-    for logits in (real_logits("peaked")[:, :, :30_000], real_logits("random")[:, :, :30_000], 6 * real_logits("random")[:, :, :30_000]):
+    for logits in (real_logits("peaked", 2, 9000), real_logits("random", 2, 9000), 6 * real_logits("random", 2, 9000)):
         listed.clear()
         selection.select(read_marginals(logits, width), nodes)
         assert max(listed) < 1.5 * nodes + 50 and len(listed) <= 3, listed

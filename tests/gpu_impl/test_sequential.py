@@ -26,49 +26,65 @@ def exact_sequence(law: list[Fraction], uniforms: list[Fraction], replace: bool)
     return drawn
 
 
+@pytest.mark.parametrize("block", [2, 1024])
 @pytest.mark.parametrize("replace", [False, True])
-def test_draws_are_exact_inverse_cdfs(replace: bool) -> None:
+def test_draws_are_exact_inverse_cdfs(replace: bool, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("draftproof.gpu_impl.sequential.BLOCK", block)
     rng = random.Random(7)
     for _ in range(200):
-        groups, places, ranks, vocabulary = rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 5), rng.randint(1, 6)
+        groups, places, ranks, vocabulary = rng.randint(1, 3), rng.randint(1, 5), rng.randint(1, 5), rng.randint(1, 6)
         weights = [[rng.choice([0, 1, 2, 5, 9]) for _ in range(vocabulary)] for _ in range(groups)]
         for row in weights:
             row[rng.randrange(vocabulary)] = 3
         law = torch.tensor([[Fraction(weight, sum(row)) for weight in row] for row in weights], dtype=torch.float64)
-        uniforms = torch.rand(groups, places, ranks, dtype=torch.float64, generator=torch.Generator().manual_seed(rng.randrange(1 << 30)))
-        counts = torch.tensor([[rng.randint(0, ranks) for _ in range(places)] for _ in range(groups)])
-        tokens, exhausted = draw_sequence(law, uniforms, counts, replace)
-        for group in range(groups):
-            exact = [Fraction(mass) for mass in law[group].tolist()]
-            for place in range(places):
-                wanted = int(counts[group, place])
-                want = exact_sequence(exact, [Fraction(u) for u in uniforms[group, place, :wanted].tolist()], replace)
-                assert tokens[group, place].tolist() == want + [-1] * (ranks - wanted)
-                assert exhausted[group, place].tolist() == [token < 0 for token in want] + [False] * (ranks - wanted)
+        uniforms = torch.rand(places, ranks, dtype=torch.float64, generator=torch.Generator().manual_seed(rng.randrange(1 << 30)))
+        rows, counts = [rng.randrange(groups) for _ in range(places)], [rng.randint(0, ranks) for _ in range(places)]
+        tokens, exhausted = draw_sequence(law, torch.tensor(rows), uniforms, torch.tensor(counts), replace)
+        for place, (row, wanted) in enumerate(zip(rows, counts, strict=True)):
+            exact = [Fraction(mass) for mass in law[row].tolist()]
+            want = exact_sequence(exact, [Fraction(u) for u in uniforms[place, :wanted].tolist()], replace)
+            assert tokens[place].tolist() == want + [-1] * (ranks - wanted)
+            assert exhausted[place].tolist() == [token < 0 for token in want] + [False] * (ranks - wanted)
+
+
+def drawn(law: list[float], uniforms: list[float]) -> tuple[list[int], list[bool]]:
+    tokens, exhausted = draw_sequence(
+        torch.tensor([law], dtype=torch.float64), torch.tensor([0]), torch.tensor([uniforms]).double(), torch.tensor([len(uniforms)]), False
+    )
+    return tokens[0].tolist(), exhausted[0].tolist()
 
 
 def test_elders_that_hold_nearly_everything_do_not_spoil_the_rest() -> None:
     tiny = 2.0**-60
-    law = torch.tensor([[tiny, 1 - 4 * tiny, 3 * tiny, 0.0]], dtype=torch.float64)
     for uniform, token in ((0.0, 0), (0.2499, 0), (0.2501, 2), (0.9999999, 2)):
-        tokens, _ = draw_sequence(law, torch.tensor([[[0.5, uniform]]], dtype=torch.float64), torch.tensor([[2]]), replace=False)
-        assert tokens.tolist() == [[[1, token]]]
+        assert drawn([tiny, 1 - 4 * tiny, 3 * tiny, 0.0], [0.5, uniform])[0] == [1, token]
 
 
 def test_boundary_uniforms_never_draw_an_impossible_token() -> None:
-    law = torch.tensor([[0.0, 0.1, 0.0, 0.2, 0.7, 0.0]], dtype=torch.float64)
     for uniform in (0.0, 1 - 2.0**-53, 0.1, 0.1 + 0.2):
-        tokens, exhausted = draw_sequence(law, torch.full((1, 1, 5), uniform, dtype=torch.float64), torch.tensor([[5]]), replace=False)
-        assert sorted(tokens[0, 0, :3].tolist()) == [1, 3, 4]
-        assert exhausted.tolist() == [[[False] * 3 + [True] * 2]]
+        tokens, exhausted = drawn([0.0, 0.1, 0.0, 0.2, 0.7, 0.0], [uniform] * 5)
+        assert sorted(tokens[:3]) == [1, 3, 4]
+        assert exhausted == [False] * 3 + [True] * 2
+
+
+def test_large_rows_by_blocks() -> None:
+    """At full vocabulary: the token of the inverse CDF summed token by token in float64, but for uniforms within rounding of a boundary."""
+    law = torch.randn(2, 151_936, generator=torch.Generator().manual_seed(1)).mul(3).softmax(-1)
+    uniforms = torch.rand(500, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    row = torch.arange(500) % 2
+    tokens, _ = draw_sequence(law, row, uniforms, torch.ones(500, dtype=torch.int64), False)
+    cdf = law.double().cumsum(-1)
+    place = uniforms[:, 0] * cdf[row, -1]
+    off = (place - cdf[row, tokens[:, 0]]).clamp(min=0) + (cdf[row, tokens[:, 0]] - law[row, tokens[:, 0]] - place).clamp(min=0)
+    assert off.max() < 1e-6
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["as drawn", "reversed"])
 def test_gumbel_order_is_the_order_of_draws_without_replacement(reverse: bool) -> None:
     """Against the sequential law, jointly; the same draws in reverse order are rejected."""
     q, count = [Fraction(6, 10), Fraction(3, 10), Fraction(1, 10)], 40_000
-    logits = torch.tensor([[float(mass) for mass in q]], dtype=torch.float64).log()
-    draws = gumbel_top(logits.expand(count, -1), 2, torch.Generator().manual_seed(3))
+    rows = torch.tensor([[float(mass) for mass in q]], dtype=torch.float64)
+    draws = gumbel_top(rows.expand(count, -1), 2, torch.Generator().manual_seed(3))
     pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
     law = [float(q[a] * q[b] / (1 - q[a])) for a, b in pairs]
     seen = [tuple(pair[::-1] if reverse else pair) for pair in draws.tolist()]
@@ -77,5 +93,4 @@ def test_gumbel_order_is_the_order_of_draws_without_replacement(reverse: bool) -
 
 
 def test_gumbel_stops_at_the_support() -> None:
-    logits = torch.tensor([[0.0, -torch.inf, 1.0]])
-    assert gumbel_top(logits, 5)[0].tolist()[2:] == [-1, -1, -1]
+    assert gumbel_top(torch.tensor([[0.25, 0.0, 0.75]]), 5)[0].tolist()[2:] == [-1, -1, -1]

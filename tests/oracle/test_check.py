@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -233,3 +234,31 @@ def test_every_verdict_has_a_record() -> None:
     seen: list[Any] = []
     report = check(chains.always_accepts, [*ONE, find("tree-siblings")], record=seen.append)
     assert seen == [*report.verdicts, *report.errors]
+
+
+def test_a_fault_in_later_rows_of_a_batch_is_seen() -> None:
+    """Branches are replayed one row at a time; a larger batch is glanced at besides."""
+
+    def verify(drafts: Any, declared: Any, target: Any) -> Any:
+        first = np.array([int(np.random.choice(len(row), p=row / row.sum())) for row in target[:, 0].astype(float)])
+        first[1:] = target.shape[2] - 1  # fault: only row 0 is drawn
+        return np.pad(first[:, None], ((0, 0), (0, drafts.shape[1])), constant_values=-1), np.zeros(len(first), dtype=int)
+
+    subject = Subject(verify, "rows", shape="chain", framework="numpy")
+    assert check(subject, ["chain-one-draft"]).outcome == "nonconform"
+    assert check(replace(subject, batched=False), ["chain-one-draft"]).outcome == "conform"
+
+
+def test_the_subjects_own_seed_may_be_ours() -> None:
+    """Drafts do not come from the stream of a subject that seeds its generator with the same number."""
+    own = np.random.default_rng(0)
+
+    def verify(drafts: Any, declared: Any, target: Any) -> Any:
+        token, p, q = int(drafts[0, 0]), target[0].astype(float), declared[0, 0].astype(float)
+        if own.random() * q[token] < p[0, token]:
+            return [[token, int(own.choice(len(q), p=p[1] / p[1].sum()))]], [1]
+        left = np.maximum(p[0] - q, 0)
+        return [[int(own.choice(len(q), p=left / left.sum())), -1]], [0]
+
+    report = check(Subject(verify, "own", shape="chain", framework="numpy", batched=False), ["chain-one-draft"], time_limit=6)
+    assert report.outcome in ("conform", "inconclusive"), report

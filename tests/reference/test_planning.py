@@ -48,8 +48,8 @@ def test_no_budget_no_plan() -> None:
 
 
 def test_plan_at_another_temperature_stays_lossless() -> None:
-    draft, target = marginal([Law.row([5, 4, 1]), Law.row([3, 2, 1])]), random_model(2, 3)
-    shapes = {freeze(plan(tempered(draft, inverse), 4, 2)) for inverse in (1, 2, 5)}
+    draft, target = marginal([Law.row([5, 4, 1]), Law.row([6, 5, 5])]), random_model(2, 3)
+    shapes = {freeze(plan(tempered(draft, inverse), 2, 2)) for inverse in (1, 2, 5)}
     assert len(shapes) > 1
     for shape in shapes:
         for verifier in ("recursive_rejection", "traversal"):

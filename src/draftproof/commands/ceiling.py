@@ -36,8 +36,8 @@ def run(options: argparse.Namespace) -> int:
         return complain(f"cannot write {options.certificate}: no folder {options.certificate.resolve().parent}")
     from draftproof.oracle.tasks import UsageError, instance_named
     from draftproof.reference.models import MissingRow
-    from draftproof.reference.transport.record import whole_tree
     from draftproof.reference.transport.exact_simplex import ceiling_of
+    from draftproof.reference.transport.record import whole_tree
     from draftproof.reference.transport.tree import SolverFailed, TooManyTrees, problem_of
 
     try:

@@ -2,6 +2,7 @@ import random
 from itertools import islice, product
 from math import prod
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,11 +15,12 @@ from draftproof.reference.models import Prefix, marginal, random_model
 from .draws import random_marginals
 
 
-def test_2000_trees_are_optimal() -> None:
+@pytest.mark.parametrize("count", [600, pytest.param(2000, marks=pytest.mark.slow)])
+def test_trees_are_optimal(count: int) -> None:
     """Mass by dynamic programming over all valid trees, node list by sorting all prefixes; ties, zeros and certainties included."""
     rng = random.Random(1)
     ties = certainties = 0
-    for _ in range(2000):
+    for _ in range(count):
         rows = random_marginals(rng)
         nodes = rng.randint(0, 9)
         draft, depth = marginal(rows), len(rows)
@@ -30,7 +32,7 @@ def test_2000_trees_are_optimal() -> None:
         assert added == sorted(added, reverse=True)
         ties += len(set(added)) < len(added)
         certainties += ONE in added
-    assert ties > 500 and certainties > 200, "the instances are too tame to mean anything"
+    assert ties > count // 4 and certainties > count // 10, "the instances are too tame to mean anything"
 
 
 def prefixes(rows: list[Law[int]]) -> int:

@@ -56,3 +56,12 @@ def test_a_failed_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cvxpy.Problem, "solve", stopped)
     with pytest.raises(FitError, match="user_limit"):
         convex_fit([0, 1, 2], [1.0, 5.0, 3.0])
+
+
+def test_second_differences_by_index_would_pass_a_concave_table() -> None:
+    """Planted: slopes per index, as if the grid were 1, 2, 3, ...; on 1, 2, 4, 8 they rise while the slopes per node fall."""
+    sizes, latencies = [1, 2, 4, 8], [1.0, 2.0, 3.0, 4.0]
+    by_index = [latencies[i + 1] - latencies[i] for i in range(3)]
+    by_node = [step / (sizes[i + 1] - sizes[i]) for i, step in enumerate(by_index)]
+    assert by_index == sorted(by_index) and by_node == [1, 0.5, 0.25]
+    assert [round(float(value), 6) for value in convex_fit(sizes, latencies)][1:] != latencies, "ours does change it"

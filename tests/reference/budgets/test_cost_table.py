@@ -1,5 +1,6 @@
 import pytest
 
+from draftproof.reference.budgets import RoundCost
 from draftproof.reference.budgets.cost_table import CostTable
 from draftproof.reference.rational import rational
 
@@ -41,3 +42,44 @@ def test_errors() -> None:
         CostTable(1, {0: []})
     with pytest.raises(ValueError, match="not positive"):
         CostTable(1, {1000: [10], 2000: [30]}).at(100)(0)
+
+
+MEASURED = {1000: [10, 11], 2000: [20, 24, 30]}
+
+
+class Clamped(CostTable):
+    """Planted: contexts outside the grid are charged as its ends."""
+
+    def at(self, context: int) -> RoundCost:
+        return super().at(min(max(context, 1000), 2000))
+
+
+class Nearest(CostTable):
+    """Planted: no interpolation."""
+
+    def at(self, context: int) -> RoundCost:
+        return super().at(1000 if context < 1500 else 2000)
+
+
+class TwiceDrafted(CostTable):
+    """Planted: each of the two tables brings its drafter along."""
+
+    def at(self, context: int) -> RoundCost:
+        cost = super().at(context)
+        return cost if context in MEASURED else RoundCost(2 * cost.draft, cost.verify)
+
+
+class FlatBeyond(CostTable):
+    """Planted: beyond the table the last entry goes on, not the last slope."""
+
+    def at(self, context: int) -> RoundCost:
+        cost = super().at(context)
+        return RoundCost(cost.draft, [*cost.verify, *[cost.verify[-1]] * 8])
+
+
+@pytest.mark.parametrize(
+    ("planted", "context", "nodes"), [(Clamped, 3000, 1), (Clamped, 500, 0), (Nearest, 1500, 1), (TwiceDrafted, 1500, 1), (FlatBeyond, 1000, 3)]
+)
+def test_planted_faults_differ(planted: type[CostTable], context: int, nodes: int) -> None:
+    right = {(3000, 1): "75/2", (500, 0): "11/2", (1500, 1): "18", (1000, 3): "27/2"}[context, nodes]
+    assert total(CostTable("1/2", MEASURED), context, nodes) == right != total(planted("1/2", MEASURED), context, nodes)

@@ -14,10 +14,11 @@ from draftproof.reference.rational import Rational, rational
 from .draws import any_cost, convex_cost, random_gains, round_pair
 
 
-def test_greedy_is_the_smallest_maximiser_on_20000_convex_costs() -> None:
+@pytest.mark.parametrize("count", [4000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_greedy_is_the_smallest_maximiser_on_convex_costs(count: int) -> None:
     rng = random.Random(5)
     plateaus = negative = flat = 0
-    for _ in range(20_000):
+    for _ in range(count):
         gains = random_gains(rng, most=8)
         cost = convex_cost(rng, len(gains))
         curve = throughput(gains, cost)
@@ -28,13 +29,14 @@ def test_greedy_is_the_smallest_maximiser_on_20000_convex_costs() -> None:
         plateaus += curve.count(max(curve)) > 1
         negative += cost.step(0) < 0
         flat += any(cost.step(n) == 0 for n in range(len(gains)))
-    assert min(plateaus, negative, flat) > 200, "the costs are too tame to mean anything"
+    assert min(plateaus, negative, flat) > count // 100, "the costs are too tame to mean anything"
 
 
-def test_safe_stop_is_never_wrong_on_5000_costs_of_any_shape() -> None:
+@pytest.mark.parametrize("count", [1000, pytest.param(5000, marks=pytest.mark.slow)])
+def test_safe_stop_is_never_wrong_on_costs_of_any_shape(count: int) -> None:
     rng = random.Random(6)
     wrong, worst, tried, looked, gained = 0, rational(0), 0, 0, 0
-    while tried < 5000:
+    while tried < count:
         gains = random_gains(rng)
         cost = any_cost(rng, len(gains))
         if cost.convex_up_to(len(gains)):
@@ -49,7 +51,7 @@ def test_safe_stop_is_never_wrong_on_5000_costs_of_any_shape() -> None:
             wrong += 1
             worst = max(worst, 1 - curve[greedy] / curve[best])
     print(f"non-convex costs: plain greedy wrong on {wrong} of {tried}, worst loss {float(worst):.1%}; safe stop 0 wrong")
-    assert wrong > 1000 and worst > rational("1/3")
+    assert wrong > count // 5 and worst > rational("1/3")
     assert looked < gained, "it stops early sometimes"
 
 

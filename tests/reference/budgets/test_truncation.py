@@ -1,5 +1,7 @@
 import random
 
+import pytest
+
 from draftproof.reference.budgets import ddtree, gains
 from draftproof.reference.budgets.optimum import optimum
 from draftproof.reference.budgets.truncation import certified, dominated, heaviest_excluded, mass, truncated
@@ -10,17 +12,18 @@ from draftproof.reference.models import marginal
 from .draws import random_marginals
 
 
-def test_certificate_agrees_with_brute_force_on_2000() -> None:
+@pytest.mark.parametrize("count", [500, pytest.param(2000, marks=pytest.mark.slow)])
+def test_certificate_agrees_with_brute_force(count: int) -> None:
     rng = random.Random(3)
     said = {True: 0, False: 0}
-    for _ in range(2000):
+    for _ in range(count):
         rows = random_marginals(rng)
         nodes, width = rng.randint(1, 8), rng.randint(1, 4)
         tree = truncated(rows, nodes, width)
         optimal = sum((mass(rows, path) for path in tree), ZERO) == optimum(rows, nodes)
         assert certified(rows, tree, width, nodes) == optimal
         said[optimal] += 1
-    assert min(said.values()) > 300, said
+    assert min(said.values()) > count // 7, said
 
 
 def test_uniform_truncation_loses() -> None:
