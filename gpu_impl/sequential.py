@@ -6,7 +6,7 @@ whole row is found by stepping over the elders; then the block of tokens that ho
 import torch
 from torch import Tensor
 
-BLOCK = 256  # tokens summed at a time: a row's CDF is held by blocks, the tokens' own only where a draw falls
+BLOCK = 512  # tokens summed at a time: a row's CDF is held by blocks, the tokens' own only where a draw falls
 SPENT = 2.0**-20  # where the elders leave less than this share of a row, sums have lost too many bits and are made anew
 
 

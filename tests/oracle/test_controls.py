@@ -45,7 +45,7 @@ def test_not_rejected_by_sampling(control: Control) -> None:
 def test_many_rows_one_draft() -> None:
     """64 rows of a batch verify one sampled draft: counted as independent, this lossless rule would be rejected."""
     case = Case(rules.many_rows_one_draft, find("chain-opposed"))
-    seen, verdicts = sample(case, Budget(1e-6, np.inf, blocks=1 << 12), 0.1, seed=0)
+    seen, verdicts = sample(case, Budget(1e-6, np.inf, blocks=1 << 12), 0.1, seed=3)
     assert [verdict.outcome for verdict in verdicts] == ["conform"] * 3
     assert rejects(stream_log_e_value(seen.blocks, seen.target), 1e-6)
     assert not rejects(seen.log_capital(), 0.5)
