@@ -109,7 +109,7 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     yield f"  {kind:<12} {said}   read by {ways}   {KINDS[kind]} {worst.number:.3g}"
     sampled = [verdict for verdict in verdicts if "sampled because" in verdict.effort]
     if sampled and kind == "exactness":
-        yield f"  {'':<11} {len(sampled)} sampled, first {sampled[0].instance}, because it {sampled[0].effort.partition('sampled because ')[2]}"
+        yield f"  {'':<11} {len(sampled)} sampled, first {sampled[0].instance}, because: {sampled[0].effort.partition('sampled because ')[2]}"
     notes = [(verdict.instance, note) for verdict in verdicts for note in verdict.notes]
     if notes:
         instance, note = notes[0]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from . import scripted
 from .scripted import choose_one_of, current, note_seed, rewound
 from .uniforms import DOUBLE
 
@@ -39,6 +41,14 @@ def patched() -> Iterator[bool]:
                 delattr(owner, name)
 
 
+_real_urandom = os.urandom
+
+
+def _urandom(size: int) -> bytes:
+    """Bytes of the operating system cannot be scripted, and a rare use of them would go unseen."""
+    return _real_urandom(size) if scripted.active is None else current().refuse("draws from os.urandom, which is not scripted")
+
+
 def python_patches() -> list[Patch]:
     """What `random` builds on: choices, randrange, sample, shuffle and the rest follow."""
     patches: list[Patch] = [
@@ -46,6 +56,7 @@ def python_patches() -> list[Patch]:
         (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
         (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
         (random, "setstate", lambda state: rewound()),
+        (os, "urandom", _urandom),
     ]
     for owner in (random.Random, random.SystemRandom):
         patches += [

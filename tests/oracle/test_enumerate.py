@@ -258,3 +258,10 @@ def test_torch_imported_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
         enumerate_law(late)
     del sys.modules["torch"]
     assert enumerate_law(imports_torch).law == {True: Fraction(1, 2), False: Fraction(1, 2)}
+
+
+def test_bytes_of_the_operating_system_are_refused() -> None:
+    """Used in one branch of many, they would hardly differ between two runs."""
+    with pytest.raises(Refused, match="os.urandom"):
+        enumerate_law(lambda: random.random() < 0.01 and os.urandom(1)[0] < 26)
+    assert len(os.urandom(3)) == 3
