@@ -25,18 +25,17 @@ def main() -> int:
     for subject in [*load("transformers"), *load("gpu_impl"), *(fault.subject for fault in planted.values())]:
         instances = [find(planted[subject.name].instance)] if subject.name in planted else None
         with console.status(f"judging {subject.name}"):
-            report.add(draftproof.check(subject, instances))
+            report.add(draftproof.check(subject, instances, time_limit=600))  # a busy machine changes nothing
     console.print(table(report, expected))
     for name in expected:
         for line in lines(report.of(name)):
             console.print(line, markup=False, highlight=False)
     Path("out").mkdir(exist_ok=True)
     Path("out/report.json").write_text(report.to_json() + "\n", encoding="utf-8")
-    as_expected = len(planted) == len(PLANTED) and all(
-        report.of(name).outcome == expected.get(name, "conform") for name in report.subjects
-    )
+    unexpected = [name for name in report.subjects if report.of(name).outcome != expected.get(name, "conform")]
+    as_expected = len(planted) == len(PLANTED) and not unexpected
     seconds = time.monotonic() - start
-    console.print(f"{'as expected' if as_expected else 'NOT as expected'}, {seconds:.0f} s; the whole report is in out/report.json")
+    console.print(f"{'as expected' if as_expected else 'NOT as expected: ' + ', '.join(unexpected)}, {seconds:.0f} s; the whole report is in out/report.json")
     return 0 if as_expected else 1
 
 
