@@ -35,7 +35,8 @@ def main() -> int:
     unexpected = [name for name in report.subjects if report.of(name).outcome != expected.get(name, "conform")]
     as_expected = len(planted) == len(PLANTED) and not unexpected
     seconds = time.monotonic() - start
-    console.print(f"{'as expected' if as_expected else 'NOT as expected: ' + ', '.join(unexpected)}, {seconds:.0f} s; the whole report is in out/report.json")
+    verdict = "as expected" if as_expected else f"NOT as expected: {', '.join(unexpected)}"
+    console.print(f"{verdict}, {seconds:.0f} s; the whole report is in out/report.json")
     return 0 if as_expected else 1
 
 
