@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from ddtree import VOCABULARY, logits_of  # the benchmark beside this one
 from torch import Tensor
 
 from draftproof.gpu_impl.ddtree import DraftTrees
@@ -23,19 +24,6 @@ from draftproof.gpu_impl.recursive_rejection import recursive_rejection
 from draftproof.gpu_impl.replay import replay
 from draftproof.gpu_impl.traversal import traversal
 from draftproof.gpu_impl.tsubame import plan, verify
-
-DEPTHS, VOCABULARY = 15, 151_936
-
-
-def logits_of(shape: str, rows: int) -> Tensor:
-    """"random": Gaussian, flat; "peaked": a few likely tokens a depth, less sure with depth, as a trained drafter has."""
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(rows, DEPTHS, VOCABULARY, generator=generator) * 2
-    if shape == "peaked":
-        likely = torch.randint(VOCABULARY, (rows, DEPTHS, 20), generator=generator)
-        bonus = 14 - 0.3 * torch.arange(DEPTHS).view(1, -1, 1) - 4 * torch.rand(likely.shape, generator=generator).cumsum(2)
-        logits.scatter_add_(2, likely, bonus)
-    return logits
 
 
 def per_row(logits: Tensor, topology: DraftTrees, gumbel: bool) -> list[list[int]]:
@@ -90,7 +78,7 @@ def measure(shape: str, rows: int, nodes: int, repeats: int, verifiers: bool) ->
         target = torch.randn(rows, nodes + 1, VOCABULARY, generator=torch.Generator().manual_seed(1)) * 2
         times["verify, recursive_rejection"], _ = best(lambda: verify(replayed, target, recursive_rejection), 1)
         times["verify, traversal"], _ = best(lambda: verify(replayed, target, traversal), 1)
-    with_children = torch.zeros_like(topology.valid).scatter(1, topology.parents, topology.valid)[:, :].sum() / rows
+    with_children = torch.zeros_like(topology.valid).scatter(1, topology.parents, topology.valid).sum() / rows
     print(f"{shape}: {rows} rows, {inner:.0f} slots and {with_children:.0f} nodes with children a row, depth {int(topology.depth.amax())}")
     for name, time in times.items():
         print(f"  {name:<30} {time:10.1f} ms   {times['per row, multinomial'] / time:6.1f}x of the replay per row")

@@ -88,8 +88,8 @@ def smallest_rho(p: Tensor, q: Tensor, drafts: Tensor, most: int) -> Tensor:
     high = low * drafts.clamp(min=1)
     for _ in range(40 + most.bit_length() if most > 1 else 0):
         middle = (low + high) // 2
-        rho = middle * GRID
+        rho = middle.double() * GRID
         beta = torch.minimum(q, p / rho.unsqueeze(1)).sum(1)
         enough = 1 - (1 - beta) ** drafts <= rho * beta + ROUNDING
         low, high = torch.where(enough, low, torch.minimum(middle + 1, high)), torch.where(enough, middle, high)
-    return low * GRID
+    return low.double() * GRID

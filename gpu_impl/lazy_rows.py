@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class LazyRows:
-    """Stands in for a tensor of probabilities in a call of a verifier: has its shape, dtype and device, and gives ``rows[batch, node]``."""
+    """Stands in for a tensor of probabilities in a call of a verifier: has its shape, dtype and device, and is indexed like it."""
 
     dtype = torch.float64
 
@@ -17,8 +17,11 @@ class LazyRows:
     def dim(self) -> int:
         return 3
 
-    def __getitem__(self, where: tuple[Tensor, Tensor]) -> Tensor:
-        return self._read(*where)
+    def __getitem__(self, where: tuple[Tensor, ...]) -> Tensor:
+        """rows[batch, node] -> [n, V], rows[batch, node, token] -> [n]; index vectors [n]."""
+        batch, node, *token = where
+        rows = self._read(batch, node)
+        return rows.gather(1, token[0].unsqueeze(1)).squeeze(1) if token else rows
 
     def rows(self) -> Tensor:
         """All of them, [B, N, V]."""

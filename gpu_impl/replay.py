@@ -9,13 +9,13 @@ from .ddtree import DraftTrees
 from .drafters import Draft
 from .lazy_rows import LazyRows
 from .sampling import read_uniforms
-from .sequential import draw_sequence, gumbel_top
+from .sequential import draw_greedily, draw_sequence, gumbel_top
 from .trees import Tree, build_tree
 
 CHUNK = 1 << 23  # probabilities held at a time
 DROPPED, SAMPLED, ONE_HOT, UNIFORM = range(4)  # what became of a slot
 EXHAUSTION = {"drop": DROPPED, "one_hot": ONE_HOT, "uniform": UNIFORM}
-SAMPLERS = ("without_replacement", "with_replacement")
+SAMPLERS = ("without_replacement", "with_replacement", "greedy")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ def replay(
         topology: from ``ddtree``, ``plan_with_head`` or ``plan_by_acceptance``.  Its tokens are not looked at, except at
             temperature 0, where sampling would collapse every tree into a chain: they are then kept.
         temperature: of the draft laws; the plan may have another one.
-        sampler: without_replacement, or with_replacement (duplicates are kept; verifiers update the residual for each).
+        sampler: without_replacement; with_replacement (duplicates are kept; verifiers update the residual for each); or
+            greedy, for ``univer``: the most probable tokens, declared one-hot, and one draw off them, last.
         exhaust: drop, one_hot or uniform.
         shared_lists: one list of draws per depth serves all its nodes; marginal drafts without replacement only.
         gumbel: draw siblings by Gumbel-top-k from ``generator``, a noise vector a node, not by one uniform a slot.
@@ -71,7 +72,7 @@ def replay(
     _check(draft, sampler, exhaust, shared_lists, gumbel, uniforms)
     if temperature == 0:
         return Replayed(topology.tokens, topology.parents, topology.valid, None)
-    filling = _Filling(draft, topology, temperature, sampler == "with_replacement", EXHAUSTION[exhaust])
+    filling = _Filling(draft, topology, temperature, sampler, EXHAUSTION[exhaust])
     if len(filling.tree.levels) > draft.base.shape[1]:
         raise ValueError(f"the topology is {len(filling.tree.levels)} deep, the draft has {draft.base.shape[1]} positions")
     noise = None
@@ -98,8 +99,9 @@ def _check(draft: Draft, sampler: str, exhaust: str, shared_lists: bool, gumbel:
 class _Filling:
     """Topologies being filled: a token, what it is, and the head's state for every slot."""
 
-    def __init__(self, draft: Draft, topology: DraftTrees, temperature: float, replace: bool, exhaust: int):
-        self.draft, self.temperature, self.replace, self.exhaust = draft, temperature, replace, exhaust
+    def __init__(self, draft: Draft, topology: DraftTrees, temperature: float, sampler: str, exhaust: int):
+        self.draft, self.temperature, self.exhaust = draft, temperature, exhaust
+        self.replace, self.greedy = sampler == "with_replacement", sampler == "greedy"
         self.tree: Tree = build_tree(topology.tokens, topology.parents, topology.valid, draft.base.shape[2])
         self.tokens = torch.zeros_like(topology.tokens)
         self.kind = torch.full_like(topology.tokens, DROPPED)
@@ -119,11 +121,14 @@ class _Filling:
         children = children[:, : int(counts.amax())]
         if noise is None:
             tokens, exhausted = self._by_gumbel(batch, node, counts, children.shape[1], generator)
-        elif self.draft.head is not None:
+        elif self.draft.head is not None or self.greedy:
             tokens, exhausted = self._by_node(batch, node, counts, noise[batch.unsqueeze(1), children])
         else:
             tokens, exhausted = self._by_row(batch, node, counts, noise[batch.unsqueeze(1), children], shared)
         kind = (tokens >= 0).long() * SAMPLED
+        if self.greedy:
+            last = torch.arange(tokens.shape[1], device=batch.device) + 1 == counts.unsqueeze(1)
+            kind = kind.where(last | (kind == DROPPED), ONE_HOT)
         if self.exhaust != DROPPED:
             self._refill(batch, node, tokens, kind, exhausted, noise, children, generator)
         real = (children > 0) & (tokens >= 0)
@@ -172,13 +177,17 @@ class _Filling:
         return longest[group], noise.gather(0, first)[group]
 
     def _by_node(self, batch: Tensor, node: Tensor, counts: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Every node has its own row (drafts with a head)."""
+        """Every node has its own row (drafts with a head), or is treated as if."""
         tokens, exhausted = torch.empty_like(noise, dtype=torch.int64), torch.empty_like(noise, dtype=torch.bool)
         step = max(1, CHUNK // self.draft.base.shape[2])
         for start in range(0, len(batch), step):
             part = slice(start, start + step)
-            law, row = self._law(batch[part], node[part]), torch.arange(len(batch[part]), device=batch.device)
-            tokens[part], exhausted[part] = draw_sequence(law, row, noise[part], counts[part], self.replace)
+            law = self._law(batch[part], node[part])
+            if self.greedy:
+                tokens[part], exhausted[part] = draw_greedily(law, noise[part], counts[part])
+            else:
+                row = torch.arange(len(law), device=batch.device)
+                tokens[part], exhausted[part] = draw_sequence(law, row, noise[part], counts[part], self.replace)
         return tokens, exhausted
 
     def _by_gumbel(

@@ -6,6 +6,8 @@ whole row is found by stepping over the elders; then the block of tokens that ho
 import torch
 from torch import Tensor
 
+from .sampling import inverse_cdf
+
 BLOCK = 512  # tokens summed at a time: a row's CDF is held by blocks, the tokens' own only where a draw falls
 SPENT = 2.0**-20  # where the elders leave less than this share of a row, sums have lost too many bits and are made anew
 
@@ -90,6 +92,24 @@ def _exactly(law: Tensor, elders: Tensor, uniform: Tensor) -> tuple[Tensor, Tens
     token = token.where(rest.gather(1, token) > 0, rest.argmax(1, keepdim=True))
     weight = law.gather(1, token)
     return token.squeeze(1), weight.squeeze(1), (law.cumsum(-1).gather(1, token) - weight).squeeze(1)
+
+
+def draw_greedily(law: Tensor, uniforms: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Of rows [n, V] the counts [n] - 1 most probable tokens, and one draw off them: tokens and exhausted as ``draw_sequence``.
+
+    uniforms [n, R] float64; the last slot's draws by inverse CDF.
+    """
+    support = _support(law).unsqueeze(1)
+    rank = torch.arange(uniforms.shape[1], device=law.device)
+    top = law.topk(min(uniforms.shape[1], law.shape[1]), dim=-1).indices
+    tokens = torch.nn.functional.pad(top, (0, len(rank) - top.shape[1]), value=-1)
+    fixed, last = rank < counts.unsqueeze(1) - 1, rank == counts.unsqueeze(1) - 1
+    rest = torch.nn.functional.pad(law.double(), (0, 1))  # a column more, to send nothing to
+    rest.scatter_(1, tokens.where(fixed & (tokens >= 0), law.shape[1]), 0.0)
+    drawn = inverse_cdf(rest, (uniforms * last).sum(1)).unsqueeze(1)
+    tokens = tokens.where(fixed, drawn.where(last, -1))
+    exhausted = (fixed | last) & (support <= rank)
+    return tokens.where(~exhausted, -1), exhausted
 
 
 def gumbel_top(law: Tensor, count: int, generator: torch.Generator | None = None) -> Tensor:

@@ -2,7 +2,25 @@
 
 from .catalogue import catalogue
 from .check import check
+from .drafters import Drafter, drafter
+from .generators import Generator, generator
+from .judge_drafter import check_drafter
+from .judge_generator import check_generator
 from .report import Report
 from .subjects import Subject, SubjectError, chain, tree
 
-__all__ = ["Report", "Subject", "SubjectError", "catalogue", "chain", "check", "tree"]
+__all__ = [
+    "Drafter",
+    "Generator",
+    "Report",
+    "Subject",
+    "SubjectError",
+    "catalogue",
+    "chain",
+    "check",
+    "check_drafter",
+    "check_generator",
+    "drafter",
+    "generator",
+    "tree",
+]

@@ -1,7 +1,7 @@
 """Generators: subjects that run many rounds, each drafting, verifying, emitting and carrying its state on.
 
-``f(session, **randomness) -> tokens``: the tokens emitted after ``session.prompt``, at most ``session.length`` of them, ending with the first
-``session.eos``.  ``session`` is the model, behind the calls of an engine (see ``sessions``).  Every call is one generation on a new session.
+``f(engine, **randomness) -> tokens``: the tokens emitted after ``engine.prompt``, at most ``engine.length`` of them, ending with the first
+``engine.eos``.  ``engine`` is a toy model behind the calls of an engine (see ``engine``); every call is one generation, on an engine of its own.
 """
 
 from collections.abc import Callable, Iterable

@@ -20,12 +20,12 @@ from draftproof.reference.models import Prefix, spell
 from draftproof.reference.rational import fraction, rational
 
 from .confidence import total_variation_upper_bound
+from .engine import Engine, Toy, toys
 from .eprocess import stream_log_e_value
 from .generators import Generator, generator_of
 from .readings.refused import Refused
 from .report import Failure, Report
 from .sampling import _seeded
-from .sessions import Session, Toy, toys
 from .subjects import SubjectError
 from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, as_json, describe
 
@@ -46,7 +46,7 @@ def check_generator(
 ) -> Report:
     """Does this generator emit what the target would, over several rounds?
 
-    The law of its outputs is read by enumerate where that applies, else by sample.  ``tasks``: default ``sessions.toys()``.  The other settings are
+    The law of its outputs is read by enumerate where that applies, else by sample.  ``tasks``: default ``engine.toys()``.  The other settings are
     those of ``check``.
     """
     one, chosen = generator_of(subject), list(toys() if tasks is None else tasks)
@@ -76,7 +76,7 @@ class _Runs:
         self._laws: dict[Prefix, Law[int]] = {}
 
     def target(self, prefix: Prefix) -> Law[int]:
-        """The law of the numbers that the session hands over."""
+        """The law of the numbers that the engine hands over."""
         if prefix not in self._laws:
             law = self.toy.target(self.toy.prompt + prefix)
             self._laws[prefix] = Law.row([float(law[token]) for token in range(self.toy.vocabulary)])
@@ -88,7 +88,7 @@ class _Runs:
 
     def run(self, randomness: Mapping[str, Any]) -> Prefix:
         """What one generation emits.  Raises SubjectError when that is no sequence of tokens."""
-        answer = self.subject.call(Session(self.toy), **randomness)
+        answer = self.subject.call(Engine(self.toy), **randomness)
         try:
             emitted = tuple(int(token) for token in answer)
         except TypeError:

@@ -139,12 +139,15 @@ def means(standings: Sequence[Standing]) -> list[Mean]:
 def generated(vocabulary: int, children: int, depth: int, seed: int, count: int) -> Iterator[Instance]:
     """``count`` random targets and drafts, each drafted by every scheme: a chain for one child, else the four others."""
     for number in range(count):
-        first = 2 * (seed * 1_000_000 + number)
-        target, draft = random_model(first, vocabulary), random_model(first + 1, vocabulary)
-        rows = {"target": _table(target, vocabulary, depth + 1), "draft": _table(draft, vocabulary, depth)}
         for scheme in ("chain",) if children == 1 else SAMPLED:
-            drafting = {"scheme": scheme, "children": [children] * depth}
-            yield parse({"vocabulary": vocabulary, **rows, "drafting": drafting, "name": f"random-{number}-{scheme}"})
+            yield random_instance(f"random-{number}-{scheme}", seed * 1_000_000 + number, vocabulary, scheme, [children] * depth)
+
+
+def random_instance(name: str, seed: int, vocabulary: int, scheme: str, children: Sequence[int], zeros: float = 0.0) -> Instance:
+    """A random row of the target and of the draft for every prefix; the same seed gives the same rows whatever the scheme."""
+    target, draft = random_model(2 * seed, vocabulary, zeros), random_model(2 * seed + 1, vocabulary, zeros)
+    rows = {"target": _table(target, vocabulary, len(children) + 1), "draft": _table(draft, vocabulary, len(children))}
+    return parse({"name": name, "vocabulary": vocabulary, **rows, "drafting": {"scheme": scheme, "children": list(children)}})
 
 
 def _table(model: Model, vocabulary: int, depth: int) -> dict[str, list[str]]:

@@ -76,37 +76,43 @@ def _descend(level: Level, target: Model, root: Callable[[Chance], DraftNode]) -
 
 def _ascend(visit: Visit, target: Model, root: Callable[[Chance], DraftNode]) -> Law[Block]:
     """A subtree's part in the law depends on its root and its capacity only, since its draws are its own."""
-    known: dict[tuple[DraftNode, Rational], dict[Block, Rational]] = {}
+    known: dict[tuple[DraftNode, int, int], int] = {}  # capacities as two integers: they hash faster than rationals
+    parts: list[tuple[Rational, dict[Block, Rational]]] = []  # probability that the subtree is accepted, masses of its blocks
+
+    def part(node: DraftNode, capacity: Rational) -> int:
+        """The number of the part of ``node``'s subtree, given that it is visited with ``capacity``."""
+        key = node, int(capacity.numerator), int(capacity.denominator)
+        if key not in known:
+            masses = accepted(node, capacity)
+            known[key] = len(parts)
+            parts.append((sum(masses.values(), ZERO), masses))
+        return known[key]
 
     def accepted(node: DraftNode, capacity: Rational) -> dict[Block, Rational]:
-        """Masses of the blocks accepted in the subtree of ``node``, given that it is visited with ``capacity``."""
-        if (found := known.get((node, capacity))) is not None:
-            return found
         weights: defaultdict[Block, Rational] = defaultdict(lambda: ZERO)
 
-        def below(child: DraftNode, share: Rational, chance: Chance) -> tuple[DraftNode, Rational] | None:
-            return (child, share) if chance.flip(sum(accepted(child, share).values(), ZERO)) else None
+        def step(chance: Chance) -> Accepted | int | None:
+            def below(child: DraftNode, share: Rational) -> int | None:
+                number = part(child, share)
+                return number if chance.flip(parts[number][0]) else None
 
-        def step(chance: Chance) -> Accepted | tuple[DraftNode, Rational] | None:
-            return visit(target, _redrawn(node, chance), capacity, chance, lambda child, share: below(child, share, chance))
+            return visit(target, _redrawn(node, chance), capacity, chance, below)
 
         for answer, weight in law_of(step).items():
             if isinstance(answer, Accepted):
                 for token, share in answer.bonus.items():
                     weights[(*node.path, token)] += weight * share
             elif answer is not None:
-                inside = accepted(*answer)
-                total = sum(inside.values(), ZERO)
-                for block, mass in inside.items():
+                total, masses = parts[answer]
+                for block, mass in masses.items():
                     weights[block] += weight * mass / total
-        known[node, capacity] = dict(weights)
-        return known[node, capacity]
+        return dict(weights)
 
     blocks: defaultdict[Block, Rational] = defaultdict(lambda: ZERO)
     for start, probability in law_of(root).items():
         for block, mass in accepted(start, ONE).items():
             blocks[block] += probability * mass
-    return _whole(blocks)
+    return Law(blocks)
 
 
 def _redrawn(node: DraftNode, chance: Chance) -> DraftNode:

@@ -1,17 +1,19 @@
 """REPLAY of a frozen topology (Tsubame, arXiv 2609.33652): slot j of a node is filled by draw j, and each declared law is the law it was drawn from.
 
-Siblings are drawn with or without replacement.  A node with more slots than its draft row has tokens exhausts the row: the remaining slots are
-then dropped with their subtrees, filled with the best untried token (declared one-hot), or filled uniformly from the untried tokens.
+Siblings are drawn with or without replacement, or greedily: the most probable tokens, deterministic, and one draw off them (what UniVer is made
+for).  A node with more slots than its draft row has tokens exhausts the row: the remaining slots are then dropped with their subtrees, filled with
+the best untried token (declared one-hot), or filled uniformly from the untried tokens.
 All of it is a predictable build: a slot's place and declared law are fixed before its token is drawn.
 """
 
 from collections.abc import Callable
 
+from .drafting import ranked
 from .laws import Law
 from .models import Model, Prefix
 from .trees import Node, Scheme, Slot, Tokens, merged
 
-SAMPLERS = ("without_replacement", "with_replacement")
+SAMPLERS = ("without_replacement", "with_replacement", "greedy")
 EXHAUSTION = ("drop", "one_hot", "uniform")
 
 
@@ -30,7 +32,10 @@ def replay(draft: Model, vocabulary: int, sampler: str = "without_replacement", 
             return None
         if sampler == "with_replacement":
             return draft(prefix)
-        return draft(prefix).without(elders) or fill(prefix, elders)
+        rest = draft(prefix).without(elders)
+        if rest is None:
+            return fill(prefix, elders)
+        return rest if sampler == "without_replacement" or len(elders) + 1 == len(slot) else Law.point(ranked(rest)[0])
 
     return declared
 

@@ -7,10 +7,10 @@ the node gains nothing from the order in which the tokens came, so the law of th
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..laws import ONE, ZERO, Law
 from ..rational import Rational
-from ..trees import DraftNode
 
 Tokens = tuple[int, ...]
 TokenSet = frozenset[int]
@@ -52,19 +52,17 @@ class Greedy:
         return self.law if len(elders) == len(self.hubs) else None
 
 
-def draws_of(children: Sequence[DraftNode]) -> Draws:
-    """How drawn children were drawn, read off their declared laws.  Raises ValueError when these follow none of the schemes above."""
-    tokens, laws = tuple(child.token for child in children), [child.declared for child in children]
-    if not children:
+def draws_of(tokens: Tokens, laws: Sequence[Law[int]]) -> Draws:
+    """How siblings were drawn, read off their tokens and declared laws.  Raises ValueError when these follow none of the schemes above."""
+    if not tokens:
         return Greedy(())
-    first, last = laws[0], laws[-1]
-    assert first is not None
-    for draws in (Greedy(tokens[:-1], last), WithReplacement(first, len(laws)), WithoutReplacement(first, len(laws))):
+    for draws in (Greedy(tokens[:-1], laws[-1]), WithReplacement(laws[0], len(laws)), WithoutReplacement(laws[0], len(laws))):
         if all(draws(tokens[:rank]) == law for rank, law in enumerate(laws)):
             return draws
     raise ValueError(f"the declared laws of siblings {list(tokens)} follow no drafting scheme whose candidate sets are known")
 
 
+@lru_cache(maxsize=1 << 12)
 def set_law(draws: Draws) -> Law[TokenSet]:
     """Law of the set of drawn tokens.  ``draws`` must depend on which elders there are, not on their order."""
     sets: defaultdict[TokenSet, Rational] = defaultdict(lambda: ZERO)

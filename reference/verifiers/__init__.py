@@ -46,7 +46,7 @@ __all__ = [
     "univer_transport",
 ]
 
-GREEDY = ("greedy", "top_k", "fixed")
+GREEDY = ("greedy", "top_k", "fixed", "best_first")
 """Schemes whose siblings are all deterministic, except perhaps the last."""
 
 

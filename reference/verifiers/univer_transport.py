@@ -38,7 +38,8 @@ def unguided(p: Law[int], draws: Draws, capacity: Rational) -> Plan:
     return optimum(p, set_law(draws), capacity).plan
 
 
-def rejection_plan(p: Law[int], draws: Draws) -> dict[tuple[TokenSet, int], Rational]:
+@lru_cache(maxsize=1 << 12)
+def rejection_plan(p: Law[int], draws: Draws) -> Plan:
     """pi(S, y) of recursive rejection at capacity 1: the set is S and y is the draft that passes its test."""
     plan: defaultdict[tuple[TokenSet, int], Rational] = defaultdict(lambda: ZERO)
 
@@ -64,20 +65,27 @@ def univer_transport_by(planner: Planner) -> Visit:
     """One node of the rule with the given plans."""
 
     @lru_cache(maxsize=1 << 12)
-    def planned(p: Law[int], draws: Draws, capacity: Rational) -> tuple[Plan, Law[TokenSet], dict[int, Rational]]:
-        """The plan, the law of the candidate set, and what the plan leaves owed."""
+    def planned(p: Law[int], draws: Draws, capacity: Rational) -> tuple[Plan, dict[int, Rational]]:
+        """The plan and what it leaves owed."""
         plan = planner(p, draws, capacity)
         owed = {token: capacity * weight for token, weight in p.items()}
         for (_, token), mass in plan.items():
             owed[token] -= mass
-        return plan, set_law(draws), owed
+        return plan, owed
+
+    @lru_cache(maxsize=1 << 14)
+    def allocated(p: Law[int], children: tuple[tuple[int, Law[int]], ...], capacity: Rational) -> tuple[list[Rational], dict[int, Rational]]:
+        """For children given by their tokens and declared laws."""
+        tokens, laws = tuple(token for token, _ in children), tuple(law for _, law in children)
+        draws = draws_of(tokens, laws)
+        plan, owed = planned(p, draws, capacity)
+        drawn = frozenset(tokens)
+        probability = set_law(draws)[drawn]
+        masses = [ZERO if token in tokens[:rank] else plan.get((drawn, token), ZERO) / probability for rank, token in enumerate(tokens)]
+        return masses, owed
 
     def allocate(p: Law[int], children: Sequence[DraftNode], capacity: Rational) -> tuple[list[Rational], dict[int, Rational]]:
-        plan, sets, owed = planned(p, draws_of(children), capacity)
-        eldest = {child.token: rank for rank, child in reversed(list(enumerate(children)))}
-        drawn = frozenset(eldest)
-        masses = [plan.get((drawn, child.token), ZERO) / sets[drawn] if eldest[child.token] == rank else ZERO for rank, child in enumerate(children)]
-        return masses, owed
+        return allocated(p, tuple((child.token, child.declared) for child in children if child.declared is not None), capacity)
 
     return two_phase(allocate)
 

@@ -24,7 +24,7 @@ from draftproof.reference.trees import Slot, populate
 
 from .instances import DEVICES
 
-RULES = [("without_replacement", rule) for rule in ("drop", "one_hot", "uniform")] + [("with_replacement", "drop")]
+RULES = [("without_replacement", rule) for rule in ("drop", "one_hot", "uniform")] + [("with_replacement", "drop"), ("greedy", "drop")]
 ROWS = {"full": [[4, 1, 2], [1, 5, 2]], "zeros": [[3, 0, 2], [0, 0, 4]]}
 PAIRS = [0, 0, 0, 1, 1]  # parents: two siblings, two children below the first
 HEADS: dict[str, Head | None] = {
@@ -118,6 +118,8 @@ SOME = {
     ("markov", "without_replacement", "drop", "full"),
     ("recurrent", "with_replacement", "drop", "full"),
     ("recurrent", "without_replacement", "uniform", "zeros"),
+    ("marginal", "greedy", "drop", "zeros"),
+    ("markov", "greedy", "drop", "full"),
 }
 ONE_EACH = [("marginal", *RULES[0]), ("markov", *RULES[1]), ("recurrent", *RULES[2]), ("markov", *RULES[3])]
 

@@ -13,9 +13,10 @@ from draftproof.gpu_impl.replay import Replayed, replay
 from draftproof.gpu_impl.traversal import traversal
 from draftproof.gpu_impl.tree_exit import tree_exit
 from draftproof.gpu_impl.tsubame import Verifier, kept_nodes, plan, tsubame, verify
+from draftproof.gpu_impl.univer import univer
 from draftproof.oracle.confidence import MeanLength
+from draftproof.oracle.engine import Engine, Toy
 from draftproof.oracle.eprocess import stream_log_e_value
-from draftproof.oracle.sessions import Session, Toy
 from draftproof.reference.blocks import block_law
 from draftproof.reference.drafters import markov_head
 from draftproof.reference.growth import expected_length
@@ -63,8 +64,11 @@ def blocks_of(blocks: torch.Tensor) -> Counter[Prefix]:
     return Counter(tuple(token for token in row if token >= 0) for row in blocks.tolist())
 
 
-@pytest.mark.parametrize("sampler", ["without_replacement", "with_replacement"])
-@pytest.mark.parametrize("verifier", [recursive_rejection, traversal, predraw_follow, tree_exit])
+ANY_DRAFT: list[Verifier] = [recursive_rejection, traversal, predraw_follow, tree_exit]
+MADE_FOR = [(verifier, sampler) for verifier in ANY_DRAFT for sampler in ("without_replacement", "with_replacement")] + [(univer, "greedy")]
+
+
+@pytest.mark.parametrize(("verifier", "sampler"), MADE_FOR)
 def test_rounds_are_lossless_and_accept_what_the_reference_does(verifier: Verifier, sampler: str) -> None:
     found = tsubame(batch_of(COUNT), score, 4, verifier=verifier, sampler=sampler, generator=torch.Generator().manual_seed(11))
     counts = blocks_of(found.blocks)
@@ -101,6 +105,11 @@ def test_shared_lists_refuse_other_verifiers() -> None:
     for verifier in (traversal, predraw_follow, tree_exit):
         with pytest.raises(ValueError, match="recursive_rejection only"):
             verify(replayed, target, verifier)
+
+
+def test_univer_does_not_verify_draws_it_is_not_made_for() -> None:
+    found = tsubame(batch_of(8), score, 4, verifier=univer, generator=torch.Generator().manual_seed(0))
+    assert (found.accepted == -1).all()
 
 
 def test_shared_lists_are_lossless_and_as_long() -> None:
@@ -174,21 +183,21 @@ TOY = Toy("toy", 3, toy_model(31, 3), toy_model(9, 3), (2, 0), 4)
 
 
 def generated(count: int, keep_root: bool, seed: int) -> Counter[Prefix]:
-    """What ``count`` requests emit, all rounds of all of them in one batch; every request has a session of its own."""
-    sessions, rng = [Session(TOY) for _ in range(count)], torch.Generator().manual_seed(seed)
-    emitted: list[list[int]] = [[] for _ in sessions]
+    """What ``count`` requests emit, all rounds of all of them in one batch; every request has a engine of its own."""
+    engines, rng = [Engine(TOY) for _ in range(count)], torch.Generator().manual_seed(seed)
+    emitted: list[list[int]] = [[] for _ in engines]
     roots = [TOY.prompt[-1]] * count
     while min(map(len, emitted)) < TOY.length:
-        base = torch.tensor([[one.draft((root,)), one.draft((root, 0))] for one, root in zip(sessions, roots, strict=True)]).double().log()
+        base = torch.tensor([[one.draft((root,)), one.draft((root, 0))] for one, root in zip(engines, roots, strict=True)]).double().log()
 
         def target(tokens: torch.Tensor, mask: torch.Tensor, depth: torch.Tensor, base: torch.Tensor = base) -> torch.Tensor:
             parents = ddtree(base, 4).parents.tolist()
-            rows = [one.target(ids, above) for one, ids, above in zip(sessions, tokens.tolist(), parents, strict=True)]
+            rows = [one.target(ids, above) for one, ids, above in zip(engines, tokens.tolist(), parents, strict=True)]
             return torch.tensor(rows).double().log()
 
         found = tsubame(Draft(base, torch.tensor(roots)), target, 4, generator=rng)
         kept, blocks = found.kept.tolist(), found.blocks.tolist()
-        for row, one in enumerate(sessions):
+        for row, one in enumerate(engines):
             one.keep([node for node in kept[row] if node >= 0][0 if keep_root else 1 :])
             emitted[row] += [token for token in blocks[row] if token >= 0]
             roots[row] = emitted[row][-1]

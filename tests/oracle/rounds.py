@@ -1,4 +1,4 @@
-"""A generator made of a build and a verifier, on a session's model; and the exact law of what it emits."""
+"""A generator made of a build and a verifier, on a engine's model; and the exact law of what it emits."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from draftproof.oracle.engine import Engine, Toy
 from draftproof.oracle.generators import Generator
-from draftproof.oracle.sessions import Session, Toy
 from draftproof.reference.chance import law_of
 from draftproof.reference.laws import ZERO, Law, mixture
 from draftproof.reference.models import Model, Prefix
@@ -26,7 +26,7 @@ class Rules:
     """How a generator works; each field away from its default is a fault.
 
     ``keep``: (accepted path as node numbers, root first; number of nodes) -> nodes kept.  ``score``: (committed tokens, path) -> target row used in
-    place of the session's.  ``coins``: a new source of decisions, asked for at every round.
+    place of the engine's.  ``coins``: a new source of decisions, asked for at every round.
     """
 
     build: Build
@@ -44,32 +44,32 @@ def law(row: tuple[float, ...]) -> Law[int]:
     return Law.row(row)
 
 
-def generate(session: Session, rules: Rules) -> list[int]:
+def generate(engine: Engine, rules: Rules) -> list[int]:
     """Rounds of draft, score, verify, keep.  The last token is drawn without a draft."""
     emitted: list[int] = []
-    root = session.prompt[-1]
+    root = engine.prompt[-1]
     coins = rules.coins
-    while len(emitted) < session.length and (not rules.stops or not emitted or emitted[-1] != session.eos):
+    while len(emitted) < engine.length and (not rules.stops or not emitted or emitted[-1] != engine.eos):
         chance = coins()
 
         def draft(path: Prefix, root: int = root) -> Law[int]:
-            return law(tuple(session.draft((root, *path))))
+            return law(tuple(engine.draft((root, *path))))
 
         def target(path: Prefix, root: int = root) -> Law[int]:
-            return law(tuple(session.target((root, *path), [0, *range(len(path))])[-1]))
+            return law(tuple(engine.target((root, *path), [0, *range(len(path))])[-1]))
 
-        topology = rules.topology if session.length - len(emitted) > 1 else ()
-        tree = rules.build(Setting(session.vocabulary, draft, target, topology), chance)
+        topology = rules.topology if engine.length - len(emitted) > 1 else ()
+        tree = rules.build(Setting(engine.vocabulary, draft, target, topology), chance)
         nodes = level_order(tree)
         index = {id(child): position for position, child in enumerate(nodes)}
         parents = [0] * len(nodes)
         for node in nodes:
             for child in node.children():
                 parents[index[id(child)]] = index[id(node)]
-        rows = session.target([root, *(node.token for node in nodes[1:])], parents)
+        rows = engine.target([root, *(node.token for node in nodes[1:])], parents)
         scored = {node.path: law(tuple(row)) for node, row in zip(nodes, rows, strict=True)}
         if rules.score is not None:
-            committed = (*session.prompt, *emitted)
+            committed = (*engine.prompt, *emitted)
             scored = {path: rules.score(committed, path) for path in scored}
         answer = rules.verify(lambda path: scored[path] if path in scored else target(path), tree, chance)  # noqa: B023 (called at once)
         bonus = chance.draw(answer.bonus)
@@ -77,17 +77,17 @@ def generate(session: Session, rules: Rules) -> list[int]:
         while at:
             path.insert(1, at)
             at = parents[at]
-        session.target([root, *(node.token for node in nodes[1:])], parents)  # a plant may have scored other trees meanwhile
-        session.keep(rules.keep(path, len(nodes)))
+        engine.target([root, *(node.token for node in nodes[1:])], parents)  # a plant may have scored other trees meanwhile
+        engine.keep(rules.keep(path, len(nodes)))
         emitted += [*answer.node.path, bonus] if rules.emits_bonus else answer.node.path or [bonus]
         root = bonus
-        if rules.stops and session.eos in emitted:
-            emitted = emitted[: emitted.index(session.eos) + 1]
-    return emitted[: session.length]
+        if rules.stops and engine.eos in emitted:
+            emitted = emitted[: emitted.index(engine.eos) + 1]
+    return emitted[: engine.length]
 
 
 def generator(name: str, rules: Rules) -> Generator:
-    return Generator(lambda session: generate(session, rules), name)
+    return Generator(lambda engine: generate(engine, rules), name)
 
 
 def block_law(rules: Rules, setting: Setting, committed: Prefix = ()) -> Law[Prefix]:

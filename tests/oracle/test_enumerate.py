@@ -158,7 +158,6 @@ class Verifier:
         (lambda: captured_random() < 1e-6, "global generator of Python"),
         (lambda: HELD.random() < 1e-6, "a Generator that the program holds"),
         (Verifier(), "a RandomState that the program holds"),
-        (lambda: os.urandom(1)[0] < 128, "the same script gave"),
         (lambda: next(COUNTER) % 2, "the same script gave"),
         (lambda: next(COUNTER) % 2 and random.random() < 0.5, "not controlled"),
         (previous, "the same script gave"),

@@ -3,13 +3,14 @@
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from draftproof.oracle.engine import Engine, Toy, toys
 from draftproof.oracle.generators import Generator, generator_of
 from draftproof.oracle.judge_generator import check_generator
-from draftproof.oracle.sessions import Session, Toy, toys
 from draftproof.oracle.subjects import SubjectError
 from draftproof.reference.growth import total_variation
 from draftproof.reference.laws import Law
@@ -130,8 +131,8 @@ class TapeCoins(Coins):
         return self.uniforms[self.read - 1]
 
 
-def taped(session: Session) -> list[int]:
-    return generate(session, Rules(REPLAY, top_down(), CHAIN, coins=Tape()))
+def taped(engine: Engine) -> list[int]:
+    return generate(engine, Rules(REPLAY, top_down(), CHAIN, coins=Tape()))
 
 
 STATE_FAULTS: dict[str, Rules] = {
@@ -173,13 +174,13 @@ def test_sampling_catches_what_it_can_and_passes_the_rest() -> None:
     assert outcomes(Rules(REPLAY, top_down(), CHAIN), LONG, **settings)["exactness"] != "nonconform"
 
 
-def plain(session: Session, draw: Callable[[list[float]], int], length: int | None = None, eos: int | None = -1) -> list[int]:
+def plain(engine: Engine, draw: Callable[[list[float]], int], length: int | None = None, eos: int | None = -1) -> list[int]:
     """Token by token, no drafts."""
     emitted: list[int] = []
-    root = session.prompt[-1]
-    while len(emitted) < (session.length if length is None else length) and (not emitted or emitted[-1] != (session.eos if eos == -1 else eos)):
-        row = session.target([root], [0])[0]
-        session.keep([0])
+    root = engine.prompt[-1]
+    while len(emitted) < (engine.length if length is None else length) and (not emitted or emitted[-1] != (engine.eos if eos == -1 else eos)):
+        row = engine.target([root], [0])[0]
+        engine.keep([0])
         root = draw(row)
         emitted.append(root)
     return emitted
@@ -197,16 +198,16 @@ def pick(row: list[float]) -> int:
 @pytest.mark.parametrize(
     ("call", "wrong"),
     [
-        (lambda session: plain(session, pick), []),
-        (lambda session: plain(session, pick, length=session.length - 1), ["ending"]),
-        (lambda session: plain(session, pick, length=session.length + 1), ["ending"]),
-        (lambda session: plain(session, pick, eos=None), ["ending"]),
-        (lambda session: [], ["exactness", "ending"]),
-        (lambda session: plain(session, lambda row: 1), ["support", "exactness"]),
+        (lambda engine: plain(engine, pick), []),
+        (lambda engine: plain(engine, pick, length=engine.length - 1), ["ending"]),
+        (lambda engine: plain(engine, pick, length=engine.length + 1), ["ending"]),
+        (lambda engine: plain(engine, pick, eos=None), ["ending"]),
+        (lambda engine: [], ["exactness", "ending"]),
+        (lambda engine: plain(engine, lambda row: 1), ["support", "exactness"]),
     ],
     ids=["right", "short", "over the cap", "goes on after eos", "nothing", "impossible"],
 )
-def test_ending_and_support(call: Callable[[Session], list[int]], wrong: list[str]) -> None:
+def test_ending_and_support(call: Callable[[Engine], list[int]], wrong: list[str]) -> None:
     stops = toys()[2]
     report = check_generator(Generator(call, "plain"), [replace(stops, length=2)])
     assert not report.errors, report.errors
@@ -214,8 +215,8 @@ def test_ending_and_support(call: Callable[[Session], list[int]], wrong: list[st
 
 
 def test_generator_argument_is_scripted() -> None:
-    def drawn(session: Session, generator: Any) -> list[int]:
-        return plain(session, lambda row: int(generator.choice(len(row), p=row)))
+    def drawn(engine: Engine, generator: Any) -> list[int]:
+        return plain(engine, lambda row: int(generator.choice(len(row), p=row)))
 
     report = check_generator(generator_of(drawn, randomness="generator"), way="enumerate")
     assert report.outcome == "conform", report
@@ -223,13 +224,13 @@ def test_generator_argument_is_scripted() -> None:
 
 @pytest.mark.parametrize("answer", [7, [0, 9], ["a"]])
 def test_nonsense_is_an_error(answer: Any) -> None:
-    report = check_generator(Generator(lambda session: answer, "nonsense"), [LONG])
+    report = check_generator(Generator(lambda engine: answer, "nonsense"), [LONG])
     assert report.outcome == "error" and len(report.errors) == 1
 
 
 def test_unknown_declaration_is_an_error() -> None:
     with pytest.raises(SubjectError):
-        generator_of(lambda session: [], colour="red")
+        generator_of(lambda engine: [], colour="red")
 
 
 def test_read_by_integrate_is_refused() -> None:
@@ -241,3 +242,30 @@ def test_growth_of_the_exact_law_agrees() -> None:
     rules = Rules(BUILDS["siblings_sorted_by_draft"], SOUND["recursive_rejection"])
     law = exact(TOY, rules)
     assert total_variation(law, after(TOY.target, TOY.prompt)) == law.total_variation(target_law(after(TOY.target, TOY.prompt), 2))
+
+
+MINE = '''
+from draftproof.oracle.generators import generator
+
+@generator
+def stale(engine):
+    import random
+    emitted, root = [], engine.prompt[-1]
+    while len(emitted) < engine.length and (not emitted or emitted[-1] != engine.eos):
+        row = engine.target([root], [0])[0]
+        u, root, total = random.random(), 0, row[0]
+        while root + 1 < len(row) and u >= total:
+            root += 1
+            total += row[root]
+        emitted.append(root)
+    return emitted
+'''
+
+
+def test_decorated_generator_goes_through_check_by_name(tmp_path: Path) -> None:
+    import draftproof
+
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    report = draftproof.check(f"{tmp_path / 'mine.py'}:stale")
+    assert report.outcome == "nonconform"
+    assert "the next token should be" in str(report) and "ending" in str(report)

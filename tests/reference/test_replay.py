@@ -69,7 +69,7 @@ def legal(vocabulary: int, draft: Model, topology: Slot) -> Iterator[tuple[str, 
         for verifier in (*ANY_DRAFT, *(GREEDY if not chain else ())):
             yield verifier, topology, scheme
     for verifier in (*ANY_DRAFT, *GREEDY):
-        yield verifier, topology, drafting.greedy(draft)
+        yield verifier, topology, replay(draft, vocabulary, "greedy")
     planned, fixed = best_first(draft, len(level_order(populate(topology, drafting.top_k(draft), Never()))) - 1, 2)
     for verifier in (*ANY_DRAFT, *GREEDY):
         yield verifier, planned, fixed

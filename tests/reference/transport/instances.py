@@ -1,16 +1,17 @@
 """What the transport tests run on: single nodes drafted in every way, and random instances of two levels."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
+from draftproof.oracle.league import random_instance
 from draftproof.reference.drafting import ranked
-from draftproof.reference.instances import Instance, parse
+from draftproof.reference.instances import Instance
 from draftproof.reference.laws import Law
-from draftproof.reference.models import Model, random_law, random_model, spell
+from draftproof.reference.models import random_law
 from draftproof.reference.rational import Rational, rational
 from draftproof.reference.transport.candidates import Draws, Greedy, WithoutReplacement, WithReplacement
+from draftproof.reference.trees import DraftNode
 
 SCHEMES = ("with_replacement", "without_replacement", "greedy", "top_k")
 
@@ -49,22 +50,11 @@ def random_nodes(count: int, seed: int = 0) -> Iterator[Node]:
     return (random_node(rng, SCHEMES[number % 4], rng.randint(2, 5), rng.randint(1, 3)) for number in range(count))
 
 
-def table(model: Model, vocabulary: int, depth: int) -> dict[str, list[str]]:
-    """A model's rows for every prefix shorter than ``depth``, as in an instance file."""
-    prefixes = (prefix for length in range(depth) for prefix in product(range(vocabulary), repeat=length))
-    return {spell(prefix): [str(model(prefix)[token]) for token in range(vocabulary)] for prefix in prefixes}
-
-
 def instance(seed: int, scheme: str, vocabulary: int, *children: int, zeros: float = 0.0) -> Instance:
     """A random instance, ``children[d]`` siblings below every node of depth d."""
-    target, draft = random_model(2 * seed, vocabulary, zeros), random_model(2 * seed + 1, vocabulary, zeros)
-    depth = len(children)
-    return parse(
-        {
-            "name": f"{scheme}-{seed}",
-            "vocabulary": vocabulary,
-            "target": table(target, vocabulary, depth + 1),
-            "draft": table(draft, vocabulary, depth),
-            "drafting": {"scheme": scheme, "children": list(children)},
-        }
-    )
+    return random_instance(f"{scheme}-{seed}", seed, vocabulary, scheme, children, zeros)
+
+
+def drawn(children: Sequence[DraftNode]) -> tuple[tuple[int, ...], list[Law[int]]]:
+    """Tokens and declared laws of siblings."""
+    return tuple(child.token for child in children), [child.declared for child in children if child.declared is not None]

@@ -39,12 +39,12 @@ class TwoLevels:
         return block_law(family(rule) if isinstance(rule, str) else rule, self.target, self.topology, made)
 
 
-def two_levels(count: int, largest: int = 5, seed: int = 0) -> Iterator[TwoLevels]:
-    """Vocabulary 3 to ``largest``, two or three siblings, zeros in half of them; three of five siblings now and then only, it takes seconds."""
+def two_levels(count: int, largest: int = 5, seed: int = 0, threes: int = 2) -> Iterator[TwoLevels]:
+    """Vocabulary 3 to ``largest``, three siblings in every ``threes``-th and two in the others, zeros in half of them."""
     for number in range(count):
         rng = random.Random(f"two levels:{seed}:{number}")
         vocabulary = rng.randint(3, largest)
-        siblings = 2 if vocabulary == 5 and number % 8 else rng.randint(2, 3)
+        siblings = 2 if (number // 2) % threes else 3
         zeros = 0.3 * (number % 2)
         yield TwoLevels(random_model(2 * number, vocabulary, zeros), random_model(2 * number + 1, vocabulary, zeros), vocabulary, siblings)
 

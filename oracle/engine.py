@@ -31,7 +31,7 @@ def toys() -> tuple[Toy, ...]:
     return two, three, stops
 
 
-class Session:
+class Engine:
     """One generation.  The cache holds the state of the prompt except its last token, which is the root of the first round.
 
     A round drafts from ``draft``, has the drafted tree scored by ``target``, and keeps the nodes it accepts, root included, by ``keep``.  Its bonus
