@@ -27,9 +27,9 @@ def main() -> int:
         with console.status(f"judging {subject.name}"):
             report.add(draftproof.check(subject, instances, time_limit=600))  # a busy machine changes nothing
     console.print(table(report, expected))
-    for name in expected:
-        for line in lines(report.of(name)):
-            console.print(line, markup=False, highlight=False)
+    for name in report.subjects:
+        if report.of(name).outcome != "conform":
+            console.print("", *lines(report.of(name)), sep="\n", markup=False, highlight=False, soft_wrap=True)
     Path("out").mkdir(exist_ok=True)
     Path("out/report.json").write_text(report.to_json() + "\n", encoding="utf-8")
     unexpected = [name for name in report.subjects if report.of(name).outcome != expected.get(name, "conform")]

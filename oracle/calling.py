@@ -32,12 +32,12 @@ class Caller:
             answer = self.subject.call(*arguments.values(), **randomness)
         except (Refused, SubjectError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, GeneratorExit) as error:
             raise SubjectError(f"raised {_told(error)}") from error
         for name, value in arguments.items():
             if name not in self.subject.overwrites and not self._same(value, before[name]):
                 self.touched.add(name)
-        return self._checked(answer, len(batch))
+        return self._checked(answer, len(batch), batch.tokens.shape[1] - 1 if self.subject.shape == "chain" else batch.deepest)
 
     def one(self, batch: Batch, randomness: Mapping[str, Any]) -> Block:
         """The block of a batch of one."""
@@ -108,14 +108,14 @@ class Caller:
             return bool(torch.equal(value, before))
         return bool(np.array_equal(value, before))
 
-    def _checked(self, answer: Any, size: int) -> np.ndarray:
-        try:
-            blocks, accepted = answer
-        except (TypeError, ValueError):
-            raise SubjectError(f"returned {_brief(answer)}, not a pair (blocks, accepted)") from None
+    def _checked(self, answer: Any, size: int, deepest: int) -> np.ndarray:
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise SubjectError(f"returned {_brief(answer)}, not a pair (blocks, accepted)")
+        blocks, accepted = answer
         blocks, accepted = self._integers(blocks, "blocks"), self._integers(accepted, "accepted")
-        if blocks.ndim != 2 or len(blocks) != size or blocks.shape[1] < 1:
-            raise SubjectError(f"returned blocks of shape {list(blocks.shape)} for a batch of {size} rows, not [{size}, depth + 1]")
+        if blocks.ndim != 2 or len(blocks) != size or blocks.shape[1] < deepest + 1:
+            wanted = f"[{size}, {deepest + 1}]: a row for each tree, a column for each level of drafts and one for the bonus token"
+            raise SubjectError(f"returned blocks of shape {list(blocks.shape)}, not {wanted}")
         if accepted.shape != (size,):
             raise SubjectError(f"returned accepted of shape {list(accepted.shape)} for a batch of {size} rows, not [{size}]")
         emitted = blocks >= 0
@@ -154,7 +154,7 @@ def block_of(row: np.ndarray) -> Block:
     return tuple(int(token) for token in row if token >= 0)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """Type and message of an exception, and the line that raised it."""
     *_, last = traceback.extract_tb(error.__traceback__)
     return f"{type(error).__name__}: {_brief(error, str)} ({Path(last.filename).name}:{last.lineno}, in {last.name})"

@@ -39,6 +39,15 @@ class Batch:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @cached_property
+    def deepest(self) -> int:
+        """D, the depth of the deepest node of the batch."""
+        depth = np.zeros_like(self.parents)
+        for node in range(1, depth.shape[1]):  # parents come before their children
+            parent = self.parents[:, node]
+            depth[:, node] = np.where(self.valid[:, node] & (parent != node), depth[np.arange(len(depth)), parent] + 1, 0)
+        return int(depth.max())
+
     def take(self, rows: np.ndarray | Sequence[int]) -> "Batch":
         """The batch of the given rows, repeats allowed."""
         pick = np.asarray(rows)

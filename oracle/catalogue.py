@@ -6,11 +6,12 @@ but vanish where rows repeat, the vocabulary has two tokens, or one token only i
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
 
-from draftproof.reference.instances import Instance, parse
+from draftproof.reference.instances import Instance, load, parse
 from draftproof.reference.models import Prefix, random_model, spell
 
 from .subjects import Subject
@@ -31,6 +32,11 @@ def find(name: str) -> Instance:
         if instance.name == name:
             return instance
     raise KeyError(f"no instance {name!r} in the catalogue; known: {', '.join(instance.name for instance in catalogue())}")
+
+
+def named(name: str) -> Instance:
+    """An instance of the catalogue or in a file, under the name it was asked for by.  Raises InstanceError."""
+    return next((instance for instance in catalogue() if instance.name == name), None) or replace(load(name), name=name)
 
 
 def suits(subject: Subject, instance: Instance) -> bool:

@@ -11,7 +11,7 @@ from draftproof.reference.instances import Instance
 from draftproof.reference.models import MissingRow
 
 from .cases import Case
-from .catalogue import catalogue, find, suits
+from .catalogue import catalogue, named, suits
 from .reading import Reading, read
 from .readings.refused import Refused
 from .report import Failure, Report
@@ -38,15 +38,15 @@ def check(
 ) -> Report:
     """Is this verifier lossless, and does it accept what it should?
 
-    ``subject``: a callable of a native shape (see ``subjects``), a Subject, or a name as on the command line.  ``instances``: Instance objects
-    or names in the catalogue; default those of the catalogue that suit it.  ``way``: enumerate, integrate or sample; default the strongest that
-    applies, instance by instance.  ``alpha``: bound on the probability that sampling rejects a lossless subject in the whole run.  ``tolerance``:
-    largest total variation that conforms, default by way of reading.  ``time_limit``: seconds per instance; a subject that does not come back is
-    an error (only enforced in the main thread).
+    ``subject``: a callable of a native shape (see ``subjects``), a Subject, or a name as on the command line.  ``instances``: Instance objects,
+    names in the catalogue or paths of instance files; default those of the catalogue that suit the subject.  ``way``: enumerate, integrate or
+    sample; default the strongest that applies, instance by instance.  ``alpha``: bound on the probability that sampling rejects a lossless
+    subject in the whole run.  ``tolerance``: largest total variation that conforms, default by way of reading.  ``time_limit``: seconds per
+    instance; a subject that does not come back is an error (only enforced in the main thread).
     ``strict``: count boundary events of mass <= 2^-23.  ``observe(instance, done, total)`` and ``record(verdict)`` follow the run.
 
-    Returns a Report; nothing that goes wrong in the subject raises.  Raises SubjectError when the subject cannot be loaded, ValueError for
-    settings that make no sense.
+    Returns a Report; nothing that goes wrong in the subject raises.  Raises SubjectError when the subject cannot be loaded, InstanceError for
+    a bad instance file, ValueError for settings that make no sense.
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be in (0, 1), not {alpha}")
@@ -64,7 +64,7 @@ def check(
         return judged
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit, "strict": strict}
     report = Report(settings=settings)
-    given = None if instances is None else [find(one) if isinstance(one, str) else one for one in instances]
+    given = None if instances is None else [named(one) if isinstance(one, str) else one for one in instances]
     work = [
         (one, [instance for instance in (catalogue() if given is None else given) if given is not None or suits(one, instance)]) for one in subjects
     ]

@@ -94,7 +94,7 @@ def lines(report: Report) -> Iterable[str]:
         for kind in KINDS:
             yield from _kind(part, kind)
         for error in part.errors:
-            yield f"  error       instance {error.instance}: {error.message}"
+            yield f"  error        {f'instance {error.instance}: ' if error.instance else ''}{error.message}"
         yield from _failures(part)
 
 
@@ -122,20 +122,27 @@ def _failures(part: Report) -> Iterable[str]:
     for kind in KINDS:
         found = [verdict for verdict in wrong or part.verdicts if verdict.verdict == kind and verdict.outcome in ("nonconform", "inconclusive")]
         if found:
-            first, more = found[0], f" and {len(found) - 1} more instances" if len(found) > 1 else ""
+            first, others = found[0], len(found) - 1
+            more = f" and {others} more instance{'s' * (others > 1)}" if others else ""
             yield ""
             yield f"{first.outcome}   {first.subject}   {kind} on {first.instance}{more}      read by {first.way}: {first.effort}"
             yield f"  {first.message}"
+            if note := _notes().get(first.instance):
+                yield f"  what the instance is for: {note}"
             if command := see_again(first, part.settings):
                 yield f"  see it again: {command}"
 
 
-def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
-    """The command that shows the law behind a verdict, where subject and instance have names that a command line understands."""
+def _notes() -> dict[str, str]:
+    """What each instance of the catalogue is for."""
     from .catalogue import catalogue
 
-    instances = {instance.name for instance in catalogue()}
-    if not loadable(verdict.subject) or not (verdict.instance in instances or Path(verdict.instance).is_file()):
+    return {instance.name: instance.source["note"] for instance in catalogue()}
+
+
+def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
+    """The command that shows the law behind a verdict, where subject and instance have names that a command line understands."""
+    if not loadable(verdict.subject) or not (verdict.instance in _notes() or Path(verdict.instance).is_file()):
         return None
     command = ["draftproof", "law", verdict.instance, "--subject", verdict.subject]
     if verdict.way == "sample":
@@ -148,17 +155,12 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
     from rich.table import Table
 
     shown = Table(title="draftproof", title_justify="left")
-    for column in ("subject", "outcome", "read by", "instances", "largest TV", "first failure"):
+    for column in ("subject", "outcome", "read by", "instances", "largest TV"):
         shown.add_column(column, overflow="fold", no_wrap=column == "outcome")
     for subject in report.subjects:
         part = report.of(subject)
         exactness = [verdict for verdict in part.verdicts if verdict.verdict == "exactness"]
         worst = max((verdict.number or 0.0 for verdict in exactness), default=None)
-        bad = next(
-            (v for kind in ("exactness", "acceptance", "support") for v in part.verdicts if v.verdict == kind and v.outcome == "nonconform"), None
-        )
-        bad = bad or next((verdict for verdict in part.verdicts if verdict.outcome == "inconclusive"), None)
-        message = part.errors[0].message if part.errors else f"{bad.instance}: {bad.message}" if bad else ""
         wanted = (expected or {}).get(subject, "conform")
         colour = "green" if part.outcome == wanted else "red"
         shown.add_row(
@@ -167,12 +169,5 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
             ", ".join(sorted({verdict.way for verdict in part.verdicts})),
             str(len({verdict.instance for verdict in part.verdicts})),
             "" if worst is None else f"{worst:.2g}",
-            _plain(message),
         )
     return shown
-
-
-def _plain(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(text)

@@ -112,12 +112,17 @@ class Subject:
 
 
 def tree(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
-    """Decorator: declare a tree-shaped subject, e.g. ``@tree(family="traversal", randomness="uniforms")``."""
+    """Decorator: declare a tree-shaped subject, e.g. ``@tree(family="traversal", randomness="uniforms")``.
+
+    ``declares``: fields of ``draftproof.Subject`` (family, rows, dtype, framework, device, randomness, columns, order, layout, uniforms_dtype,
+    batched, rows_per_draft, overwrites, temperature, top_k, top_p, claims, name); its help says what each means.  Raises SubjectError on
+    a wrong one.  The function itself is returned unchanged.
+    """
     return _decorate(function, {"shape": "tree", **declares})
 
 
 def chain(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
-    """Decorator: declare a chain-shaped subject, e.g. ``@chain(family="token", rows="logits")``."""
+    """Decorator: declare a chain-shaped subject, e.g. ``@chain(family="token", rows="logits")``; ``declares`` as for ``tree``."""
     return _decorate(function, {"shape": "chain", **declares})
 
 
@@ -148,7 +153,8 @@ def _shown(function: Callable[..., Any]) -> dict[str, Any]:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return {}
-    shown: dict[str, Any] = {"shape": "chain" if names and names[0] == "drafts" else "tree"}
+    given = [name for name in names if name not in ("uniforms", "generator", "seeds")]
+    shown: dict[str, Any] = {"shape": "chain" if len(given) == 3 or given[:1] == ["drafts"] else "tree"}
     for kind in ("uniforms", "generator", "seeds"):
         if kind in names:
             return {**shown, "randomness": kind}
@@ -161,7 +167,9 @@ def load(spec: str) -> list[Subject]:
 
     Raises SubjectError when it cannot be imported or found, saying what is missing.
     """
-    place, _, claimed = spec.partition("@")
+    place, at, claimed = spec.partition("@")
+    if at and not claimed:
+        raise SubjectError(f"{spec!r} names no family after the @; known: {', '.join(FAMILIES)}")
     overrides = {"family": claimed} if claimed else {}
     if place == "transformers":
         from .adapters.transformers import speculative_sampling

@@ -67,7 +67,10 @@ def _work(connection: Connection, task: Callable[..., None], arguments: dict[str
     sys.stdout.flush()
     os.dup2(2, 1)  # whatever the subject or a solver prints stays out of machine-readable output
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    task(lambda message: send(("message", message)), **arguments)
+    try:
+        task(lambda message: send(("message", message)), **arguments)
+    except KeyboardInterrupt:  # raised by the subject, since the signal is ignored: it ends the process as it would have elsewhere
+        sys.exit("KeyboardInterrupt")
     send(("done", None))
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from draftproof.reference.blocks import block_law
 from draftproof.reference.growth import BlockLaw, expected_length, total_variation, violations
-from draftproof.reference.instances import Instance, InstanceError, load, parse
+from draftproof.reference.instances import Instance, InstanceError, parse
 from draftproof.reference.models import MissingRow, Model
 from draftproof.reference.rational import fraction, rational
 from draftproof.reference.verifiers import family
 
 from .cases import Case
-from .catalogue import catalogue, find
+from .catalogue import named
 from .check import check, without_failures
 from .reading import read
 from .readings.refused import Refused
@@ -30,11 +30,9 @@ class UsageError(Exception):
 
 
 def instance_named(name: str) -> Instance:
-    """A file, or an instance of the catalogue, under the name it was asked for by.  Raises UsageError."""
+    """An instance of the catalogue or in a file.  Raises UsageError."""
     try:
-        if name in {instance.name for instance in catalogue()}:
-            return find(name)
-        return replace(load(name), name=name)
+        return named(name)
     except InstanceError as error:
         raise UsageError(str(error)) from None
 

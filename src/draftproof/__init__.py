@@ -12,10 +12,7 @@ if not _os.path.isdir(_os.path.join(_here, "oracle")):  # editable install from 
     __path__.append(_os.path.dirname(_os.path.dirname(_here)))
 
 _EXPORTS = {
-    "Report": "draftproof.oracle",
-    "chain": "draftproof.oracle",
-    "check": "draftproof.oracle",
-    "tree": "draftproof.oracle",
+    name: "draftproof.oracle" for name in ("Report", "Subject", "SubjectError", "chain", "check", "drafter", "generator", "tree")
 }
 
 

@@ -1,9 +1,11 @@
 """`check`: what a subject may do wrong without taking the judge down, and what is said about it."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from draftproof.oracle import Subject, SubjectError, chain, check
 from draftproof.oracle.catalogue import catalogue, find
 from draftproof.oracle.faults import chains
 from draftproof.oracle.faults.rows import arrays, on_chain, pick
-from draftproof.reference.instances import parse
+from draftproof.reference.instances import InstanceError, parse
 
 ONE = [find("chain-one-draft")]
 
@@ -59,9 +61,11 @@ ANSWERS: dict[str, tuple[Any, str]] = {
     "blocks only": (block(0, -1), f"always returned array([[ 0, -1]]), {PAIR}"),
     "three things": ((1, 2, 3), f"always returned (1, 2, 3), {PAIR}"),
     "text": (("ab", count(0)), "always returned blocks of type <U2, not integers"),
-    "flat blocks": ((np.zeros(2, int), count(0)), "always returned blocks of shape [2] for a batch of 1 rows, not [1, depth + 1]"),
-    "too many rows": ((np.zeros((3, 2), int), count(0)), "always returned blocks of shape [3, 2] for a batch of 1 rows, not [1, depth + 1]"),
-    "no columns": ((np.zeros((1, 0), int), count(0)), "always returned blocks of shape [1, 0] for a batch of 1 rows, not [1, depth + 1]"),
+    "flat blocks": ((np.zeros(2, int), count(0)), "always returned blocks of shape [2], not [1, 2]"),
+    "too many rows": ((np.zeros((3, 2), int), count(0)), "always returned blocks of shape [3, 2], not [1, 2]"),
+    "no columns": ((np.zeros((1, 0), int), count(0)), "always returned blocks of shape [1, 0], not [1, 2]"),
+    "too narrow": ((block(0), count(0)), "always returned blocks of shape [1, 1], not [1, 2]: a row for each tree"),
+    "generator": ((part for part in (block(0, -1), count(0))), "always returned <generator object"),
     "ragged": (([[0, 1], [2]], [1, 0]), "always returned blocks = [[0, 1], [2]], not an array"),
     "accepted of another shape": ((block(0, -1), block(0)), "always returned accepted of shape [1, 1] for a batch of 1 rows, not [1]"),
     "token too large": ((block(3, -1), count(0)), "always emitted [3, -1]: tokens must be below the vocabulary's 3"),
@@ -84,7 +88,7 @@ def test_nonsense_is_named(name: str) -> None:
 
 def test_the_report_says_which_instance() -> None:
     report = check(arrays("chain", name="engine")(lambda drafts, declared, target: None), ONE)
-    assert str(report) == f"error        engine\n  error       instance chain-one-draft: always returned None, {PAIR}"
+    assert str(report) == f"error        engine\n  error        instance chain-one-draft: always returned None, {PAIR}"
 
 
 def test_raising() -> None:
@@ -114,6 +118,15 @@ def test_what_was_judged_before_stays() -> None:
     assert [failure.instance for failure in report.errors] == ["chain-block"]
     assert {verdict.instance for verdict in report.verdicts} == {"chain-one-draft", "chain-pairs"}
     assert report.exit_code == 2
+
+
+def test_instances_by_name_and_by_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(find("chain-one-draft").source))
+    report = check(on_chain()(lambda drafts, declared, target: [pick(target[0])]), ["chain-pairs", str(path)])
+    assert {verdict.instance for verdict in report.verdicts} == {"chain-pairs", str(path)} and report.outcome == "conform"
+    with pytest.raises(InstanceError, match="nothing.json"):
+        check(raises, ["nothing.json"])
 
 
 def test_gives_up_after_three_errors() -> None:

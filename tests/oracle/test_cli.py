@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,13 @@ def chatty(drafts, declared, target):
 def leaves(drafts, declared, target):
     if target.shape[2] == 4:
         os._exit(7)
+    return answer(drafts, target)
+
+@declare()
+def slow_on_four(drafts, declared, target):
+    if target.shape[2] == 4:
+        print("four tokens", file=sys.stderr, flush=True)
+        time.sleep(100)
     return answer(drafts, target)
 
 @declare()
@@ -116,11 +124,24 @@ def test_what_a_subject_prints_stays_out_of_the_json(here: Path) -> None:
     assert law["blocks"] == [{"tokens": [0], "accepted": 0, "probability": "1/4"}, {"tokens": [1], "accepted": 0, "probability": "3/4"}]
 
 
+def test_interrupted_from_the_keyboard(here: Path) -> None:
+    """What was judged is printed and written."""
+    names = ["--instance", "chain-one-draft", "--instance", "chain-block"]
+    command = [sys.executable, "-m", "draftproof.cli", "check", "engine:slow_on_four", *names, "--json", "cut.json"]
+    running = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None and running.stderr.readline() == "four tokens\n"
+    running.send_signal(signal.SIGINT)
+    said, complaint = running.communicate(timeout=60)
+    assert (running.returncode, complaint) == (130, "interrupted\n")
+    assert said.startswith("conform      engine:slow_on_four\n  support      1 conform")
+    assert len(json.loads((here / "cut.json").read_text())["verdicts"]) == 3
+
+
 def test_a_subject_that_ends_the_process(here: Path) -> None:
     names = ["--instance", "chain-one-draft", "--instance", "chain-block", "--instance", "chain-pairs"]
     done = cli(here, "check", "engine:leaves", *names, "--json", "left.json")
     assert done.returncode == 2
-    assert "error       instance chain-block: ended the process, with exit status 7" in done.stdout
+    assert "error        instance chain-block: ended the process, with exit status 7" in done.stdout
     report = json.loads((here / "left.json").read_text())  # what was judged before is kept
     assert {verdict["instance"] for verdict in report["verdicts"]} == {"chain-one-draft"}
     assert report["errors"][0]["instance"] == "chain-block" and report["outcome"] == "error"

@@ -59,7 +59,7 @@ def test_text_of_a_failure_and_the_command_it_prints(capfd: pytest.CaptureFixtur
 def test_nonconform_hides_what_is_merely_inconclusive() -> None:
     text = str(Report([verdict("nonconform"), verdict("inconclusive", kind="acceptance")]))
     assert "inconclusive   engine" not in text and "nonconform   engine:verify   exactness on chain-pairs" in text
-    assert "inconclusive   engine:verify   exactness on chain-pairs and 1 more instances" in str(Report([verdict("inconclusive")] * 2))
+    assert "inconclusive   engine:verify   exactness on chain-pairs and 1 more instance " in str(Report([verdict("inconclusive")] * 2))
 
 
 def test_see_again() -> None:
@@ -72,7 +72,7 @@ def test_see_again() -> None:
 
 def test_errors_stand_beside_what_was_judged() -> None:
     report = Report([verdict()], [Failure("engine:verify", "chain-block", "crashed: the process died of SIGSEGV")])
-    assert "  error       instance chain-block: crashed: the process died of SIGSEGV" in str(report)
+    assert "  error        instance chain-block: crashed: the process died of SIGSEGV" in str(report)
     other = Report([verdict(subject="other:verify")])
     report.add(other)
     assert report.subjects == ["engine:verify", "other:verify"] and report.of("other:verify").outcome == "conform"
@@ -82,4 +82,4 @@ def test_table() -> None:
     out = io.StringIO()
     Console(file=out, width=200).print(table(Report([verdict("nonconform"), verdict(subject="other:verify")]), {"engine:verify": "nonconform"}))
     text = out.getvalue()
-    assert "verify" in text and "chain-pairs: what happened" in text and "0.25" in text
+    assert "verify" in text and "nonconform" in text and "0.25" in text

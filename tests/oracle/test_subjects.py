@@ -66,10 +66,12 @@ def test_decorators() -> None:
 def test_what_a_signature_shows() -> None:
     def of_chain(drafts: Any, declared: Any, target: Any, uniforms: Any) -> Any: ...
     def of_tree(tokens: Any, parents: Any, valid: Any, target: Any, declared: Any, generator: Any = None) -> Any: ...
+    def of_three(ids: Any, q: Any, p: Any, uniforms: Any) -> Any: ...
     def by_seeds(drafts: Any, declared: Any, target: Any, *, seeds: Any) -> Any: ...
 
     assert (subject_of(of_chain).shape, subject_of(of_chain).randomness) == ("chain", "uniforms")
     assert (subject_of(of_tree).shape, subject_of(of_tree).randomness) == ("tree", "generator")
+    assert (subject_of(of_three).shape, subject_of(of_three).randomness) == ("chain", "uniforms")  # whatever they are called
     assert subject_of(by_seeds).randomness == "seeds"
     with pytest.raises(SubjectError, match="'verifier' is not callable"):
         subject_of("verifier")
@@ -101,6 +103,7 @@ def test_load_says_what_is_missing(tmp_path: Path) -> None:
         f"{tmp_path}/number.py:verify": "has no 'verify'",
         f"{tmp_path}/number.py:number": "3 is not callable",
         "draftproof.oracle.faults.chains:always_accepts@tokens": "unknown verifier 'tokens'",
+        "draftproof.oracle.faults.chains:always_accepts@": "names no family after the @; known: predraw_follow",
         "gpu_impl.telepathy": "gpu_impl.telepathy is not in gpu_impl; it has gpu_impl.predraw_follow",
     }.items():
         with pytest.raises(SubjectError) as caught:

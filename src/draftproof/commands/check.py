@@ -16,7 +16,8 @@ def add(commands: Any) -> None:
     command.add_argument("--tolerance", type=tolerance, help="largest total variation that conforms (default by way of reading: 1e-6, 2e-5, 2e-2)")
     command.add_argument("--way", choices=("enumerate", "integrate", "sample"), help="insist on one way of reading (default: the strongest)")
     command.add_argument("--seed", type=seed, default=0, help="seed of everything sampled (default 0)")
-    command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help="per instance (default 120)")
+    limit = "per instance (default 120); a subject stuck in native code is ended 10 s later"
+    command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help=limit)
     command.add_argument("--strict", action="store_true", help="count boundary events of mass at most 2^-23")
     command.add_argument("--json", type=Path, metavar="OUT", help="write the report to this file")
     command.add_argument("--quiet", action="store_true", help="no progress")
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     except UsageError as error:
         return complain(str(error))
     settings = {key: getattr(options, key) for key in ("way", "alpha", "tolerance", "seed", "time_limit", "strict")}
-    report, at = Report(settings=settings), options.subject
+    report, at = Report(settings=settings), f"{options.subject} on "
     try:
         with Progress(options.quiet) as progress:
             for kind, message in supervised(check_task, {"spec": options.subject, "sources": sources, **settings}, options.time_limit):
@@ -47,6 +48,9 @@ def run(options: argparse.Namespace) -> int:
                     progress.show(*message)
                 else:
                     (report.errors if isinstance(message, Failure) else report.verdicts).append(message)
+    except KeyboardInterrupt:
+        print(report)
+        raise
     except WorkerLost as lost:
         subject, _, instance = at.partition(" on ")
         report.errors.append(Failure(subject, instance, str(lost)))

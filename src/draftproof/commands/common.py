@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +38,28 @@ def decimal(number: str) -> str:
     return f"{float(Fraction(number)):.9g}"
 
 
+EVERY = 30.0
+"""Seconds between lines of progress where there is no terminal."""
+
+
 class Progress:
-    """One line on a terminal, nothing elsewhere."""
+    """One line on a terminal; elsewhere, as in the log of a build, a line now and then."""
 
     def __init__(self, quiet: bool):
-        self._shown = sys.stderr.isatty() and not quiet
+        self._quiet, self._terminal = quiet, sys.stderr.isatty()
         self._bar: Any = None
+        self._said = time.monotonic()
 
     def __enter__(self) -> "Progress":
         return self
 
     def show(self, name: str, done: int, total: int) -> None:
-        if not self._shown:
+        if self._quiet:
+            return
+        if not self._terminal:
+            if time.monotonic() - self._said >= EVERY:
+                self._said = time.monotonic()
+                print(f"draftproof: {done} of {total} done, now {name}", file=sys.stderr, flush=True)
             return
         if self._bar is None:
             from rich.console import Console

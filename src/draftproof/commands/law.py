@@ -50,7 +50,8 @@ def _described(found: dict[str, Any]) -> str:
     lossless = {True: yes, False: "NOT lossless", None: "not decided"}[found["exact"]]
     out = [f"{found['verifier']}: {lossless}, total variation {shown(found['total_variation'])}, E[L] = {shown(found['expected_length'])}"]
     if "way" in found:
-        out.append(f"read by {found['way']}: {found['effort']}")
+        within = f", known to within {decimal(found['resolution'])}" if found.get("resolution", "0") != "0" else ""
+        out.append(f"read by {found['way']}: {found['effort']}{within}")
     if (first := found["first_violation"]) is not None:
         after = f'after "{first["prefix"]}"' if first["prefix"] else "at the root"
         emitted, should = shown(first["emitted"]), shown(first["should_be"])

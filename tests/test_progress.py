@@ -1,0 +1,21 @@
+"""Progress where there is no terminal: a line now and then, none when quiet."""
+
+import pytest
+
+from draftproof.commands import common
+
+
+def test_lines_in_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 31.0, 31.0, 32.0])
+    monkeypatch.setattr(common.time, "monotonic", lambda: next(clock))
+    with common.Progress(quiet=False) as progress:
+        for done in range(3):
+            progress.show(f"engine on case-{done}", done, 9)
+    assert capsys.readouterr() == ("", "draftproof: 1 of 9 done, now engine on case-1\n")
+
+
+def test_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common, "EVERY", 0.0)
+    with common.Progress(quiet=True) as progress:
+        progress.show("engine", 0, 9)
+    assert capsys.readouterr() == ("", "")
