@@ -49,21 +49,29 @@ def tree_exit(
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], 2), tokens.device)
     tree = build_tree(tokens, parents, valid, target.shape[2])
 
-    reach = torch.zeros(tokens.shape, dtype=torch.float64, device=tokens.device)  # P(v), 0 at padding
+    reach, stay, fine = exit_factors(tree, target)
+    last = inverse_cdf(reach * stay, draws[:, 1]).clamp(min=0)  # -1 only where a row was no law
+    batch = torch.arange(len(tokens), device=tokens.device)
+    _, residual, last_fine = _split(tree, target, batch, last)
+    return emit(tree, last, inverse_cdf(residual, draws[:, 0]), tree.sound & fine & last_fine)
+
+
+def exit_factors(tree: Tree, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """P(v) [B, N], 0 at padding, and rho(v) [B, N], 1 at a leaf, both float64; [B] bool: the target rows read are laws.
+
+    Their product is the exit law.  Read are the target rows [B, N, V] of nodes with children, a depth at a time.
+    """
+    reach = torch.zeros(tree.tokens.shape, dtype=torch.float64, device=tree.tokens.device)
     reach[:, 0] = 1.0
-    stay = torch.ones_like(reach)  # rho(v), 1 at a leaf
-    fine = torch.ones_like(valid)
+    stay = torch.ones_like(reach)
+    fine = torch.ones_like(tree.tokens, dtype=torch.bool)
     for batch, node in tree.levels:
         masses, residual, fine[batch, node] = _split(tree, target, batch, node)
         stay[batch, node] = residual.sum(-1)
         children = tree.children[batch, node]  # [n, R]; a missing one is the root, which keeps its 1
         followed = reach[batch, node].unsqueeze(1) * masses
         reach[batch.unsqueeze(1), children] = followed.where(children > 0, 1.0)
-
-    last = inverse_cdf(reach * stay, draws[:, 1]).clamp(min=0)  # -1 only where a row was no law
-    batch = torch.arange(len(tokens), device=tokens.device)
-    _, residual, last_fine = _split(tree, target, batch, last)
-    return emit(tree, last, inverse_cdf(residual, draws[:, 0]), tree.sound & fine.all(1) & last_fine)
+    return reach, stay, fine.all(1)
 
 
 def _split(tree: Tree, target: Tensor, batch: Tensor, node: Tensor) -> tuple[Tensor, Tensor, Tensor]:
