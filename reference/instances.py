@@ -8,16 +8,14 @@ A planned tree grows best-first on the draft rows, at most ``nodes`` nodes and `
 keeps the planned tokens, ``{"scheme": "replay", "nodes": 4, "depth": 2, "sampler": "without_replacement", "exhaust": "drop"}`` draws new ones.
 """
 
-import json
 import re
-import reprlib
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import drafting
+from .exact_json import FormatError, as_object, known_keys, number, read, shown
 from .laws import Law
 from .models import MissingRow, Model, Prefix, spell, table
 from .planning import best_first, freeze, plan
@@ -39,16 +37,18 @@ OTHER_SCHEMES = ("fixed", "best_first", "replay")
 DETERMINISTIC = ("top_k", "fixed", "best_first")
 """Schemes whose declared laws are all one-hot."""
 
+KEYS = ("vocabulary", "target", "draft", "drafting", "name", "note", "kinds")
+"""What an instance may say; ``note`` and ``kinds`` are for people."""
+
 MAX_VOCABULARY = 10**9
 MAX_NODES = 4096
 MAX_DEPTH = 100
 """Trees are walked by recursion: far enough from the interpreter's limit."""
 
 _TOKEN = re.compile(r"0|[1-9][0-9]{0,8}")
-_NUMBER = re.compile(r"[+-]?([0-9]{1,200}(/[0-9]{1,200})?|([0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})([eE][+-]?[0-9]{1,3})?)")  # no bombs
 
 
-class InstanceError(ValueError):
+class InstanceError(FormatError):
     """An instance that cannot be used, with what is wrong and where."""
 
 
@@ -83,31 +83,45 @@ class Instance:
 def load(path: str | Path) -> Instance:
     """Read an instance file.  Raises InstanceError when it is not one, naming the file and the entry."""
     try:
-        return parse(_read(path), name=Path(path).stem)
-    except InstanceError as error:
+        return parse(read(path), name=Path(path).stem)
+    except FormatError as error:
         raise InstanceError(f"{path}: {error}") from None
 
 
 def parse(source: Any, name: str = "instance") -> Instance:
     """An instance from the JSON object.  Raises InstanceError naming the offending entry."""
-    source = _object(source, "an instance")
+    try:
+        return _parsed(source, name)
+    except FormatError as error:
+        raise InstanceError(str(error)) from None
+
+
+def _parsed(source: Any, name: str) -> Instance:
+    source = as_object(source, "an instance")
+    known_keys(source, KEYS, "an instance")
     if not isinstance(name := source.get("name", name), str):
-        raise InstanceError(f'"name" must be a string, not {_shown(name)}')
+        raise InstanceError(f'"name" must be a string, not {shown(name)}')
     vocabulary = source.get("vocabulary")
     if not isinstance(vocabulary, int) or isinstance(vocabulary, bool) or not 1 <= vocabulary <= MAX_VOCABULARY:
-        raise InstanceError(f'"vocabulary" must be a positive integer up to {MAX_VOCABULARY}, not {_shown(vocabulary)}')
+        raise InstanceError(f'"vocabulary" must be a positive integer up to {MAX_VOCABULARY}, not {shown(vocabulary)}')
     target = _model(source, "target", vocabulary)
-    drafted = _object(source.get("drafting"), '"drafting"')
+    drafted = as_object(source.get("drafting"), '"drafting"')
     scheme_name = drafted.get("scheme")
     if scheme_name == "fixed":
+        known_keys(drafted, ("scheme", "tree"), '"drafting"')
         topology, scheme = _fixed(drafted.get("tree"), vocabulary)
+        if "draft" in source:  # not needed, and not to be wrong
+            _model(source, "draft", vocabulary)
     elif scheme_name in ("best_first", "replay"):
+        more = ("sampler", "exhaust") if scheme_name == "replay" else ()
+        known_keys(drafted, ("scheme", "nodes", "depth", *more), '"drafting"')
         topology, scheme = _planned(drafted, _model(source, "draft", vocabulary), vocabulary)
     elif isinstance(scheme_name, str) and scheme_name in SCHEMES:
+        known_keys(drafted, ("scheme", "children"), '"drafting"')
         topology = _topology(scheme_name, drafted)
         scheme = SCHEMES[scheme_name](_model(source, "draft", vocabulary))
     else:
-        raise InstanceError(f'unknown scheme {_shown(scheme_name)} in "drafting"; known: {", ".join([*SCHEMES, *OTHER_SCHEMES])}')
+        raise InstanceError(f'unknown scheme {shown(scheme_name)} in "drafting"; known: {", ".join([*SCHEMES, *OTHER_SCHEMES])}')
     return Instance(vocabulary, target, topology, scheme, scheme_name, name, source)
 
 
@@ -115,9 +129,9 @@ def _topology(scheme: str, drafted: Mapping[str, Any]) -> Slot:
     children = drafted.get("children")
     counts = isinstance(children, list) and all(isinstance(count, int) and not isinstance(count, bool) for count in children)
     if not counts or not children or min(children) < 1:
-        raise InstanceError(f'"children" must list a positive number of siblings for each depth, not {_shown(children)}')
+        raise InstanceError(f'"children" must list a positive number of siblings for each depth, not {shown(children)}')
     if scheme == "chain" and max(children) > 1:
-        raise InstanceError(f'a chain has one child at each depth, "children" is {_shown(children)}')
+        raise InstanceError(f'a chain has one child at each depth, "children" is {shown(children)}')
     if len(children) > MAX_DEPTH:
         raise InstanceError(f'"children" makes a tree deeper than {MAX_DEPTH}')
     nodes = width = 1
@@ -125,7 +139,7 @@ def _topology(scheme: str, drafted: Mapping[str, Any]) -> Slot:
         width *= count
         nodes += width
         if nodes > MAX_NODES:
-            raise InstanceError(f'"children" {_shown(children)} makes a tree of more than {MAX_NODES} nodes')
+            raise InstanceError(f'"children" {shown(children)} makes a tree of more than {MAX_NODES} nodes')
     return uniform_topology(children)
 
 
@@ -145,14 +159,14 @@ def _planned(drafted: Mapping[str, Any], draft: Model, vocabulary: int) -> tuple
 def _limit(drafted: Mapping[str, Any], key: str, largest: int) -> int:
     limit = drafted.get(key)
     if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= largest:
-        raise InstanceError(f'"{key}" must be an integer in 0..{largest}, not {_shown(limit)}')
+        raise InstanceError(f'"{key}" must be an integer in 0..{largest}, not {shown(limit)}')
     return limit
 
 
 def _text(drafted: Mapping[str, Any], key: str) -> str:
     text = drafted.get(key)
     if not isinstance(text, str):
-        raise InstanceError(f'"{key}" must be a string, not {_shown(text)}')
+        raise InstanceError(f'"{key}" must be a string, not {shown(text)}')
     return text
 
 
@@ -172,67 +186,27 @@ def _fixed(paths: Any, vocabulary: int) -> tuple[Slot, Scheme]:
 
 def _model(source: Mapping[str, Any], key: str, vocabulary: int) -> Model:
     rows = {}
-    for spelled, weights in _object(source.get(key), f'"{key}"').items():
+    for spelled, weights in as_object(source.get(key), f'"{key}"').items():
         prefix = _prefix(spelled, vocabulary, f'a key of "{key}"')
         where = f'row "{spell(prefix)}" of "{key}"'
         if not isinstance(weights, list) or len(weights) != vocabulary:
-            given = f"{len(weights)} entries" if isinstance(weights, list) else _shown(weights)
+            given = f"{len(weights)} entries" if isinstance(weights, list) else shown(weights)
             raise InstanceError(f"{where} must list {vocabulary} weights, not {given}")
         try:
-            rows[prefix] = Law.row([_weight(token, weight) for token, weight in enumerate(weights)])
+            rows[prefix] = Law.row([number(weight, f"weight of {token}") for token, weight in enumerate(weights)])
         except ValueError as error:
             raise InstanceError(f"{where}: {error}") from None
     return table(rows, name=key)
 
 
-def _weight(token: int, weight: Any) -> str:
-    if isinstance(weight, bool) or not isinstance(weight, int | float | str) or not _NUMBER.fullmatch(text := str(weight)):
-        raise ValueError(f"weight of {token} is not a number: {_shown(weight)}")
-    return text
-
-
 def _prefix(spelled: Any, vocabulary: int, where: str) -> Prefix:
     if not isinstance(spelled, str):
-        raise InstanceError(f"{where} must be a string of tokens, not {_shown(spelled)}")
+        raise InstanceError(f"{where} must be a string of tokens, not {shown(spelled)}")
     tokens = spelled.split(" ") if spelled else []
     for token in tokens:
         if not _TOKEN.fullmatch(token) or int(token) >= vocabulary:
-            raise InstanceError(f"{where}: {_shown(spelled)} has {_shown(token)}, not a token below {vocabulary}")
+            raise InstanceError(f"{where}: {shown(spelled)} has {shown(token)}, not a token below {vocabulary}")
     return tuple(map(int, tokens))
-
-
-def _object(value: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InstanceError(f"{what} must be a JSON object, not {_shown(value)}" if value is not None else f"{what} is missing")
-    return value
-
-
-def _read(path: str | Path) -> Any:
-    """The JSON value, decimals and NaN as they are spelled: "0.1" stays 1/10, and an error can say in which row NaN is."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        return json.loads(text, parse_constant=str, parse_float=str, object_pairs_hook=_no_repeats)
-    except InstanceError:
-        raise
-    except OSError as error:
-        raise InstanceError(error.strerror or str(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise InstanceError(f"not JSON: {error}") from None
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    for key, count in Counter(key for key, _ in pairs).items():
-        if count > 1:
-            raise InstanceError(f"key {_shown(key)} appears twice")
-    return dict(pairs)
-
-
-def _shown(value: Any) -> str:
-    """What was given, short whatever it is."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # an integer of more digits than Python prints
-        return "a very long number"
 
 
 def _depth(slot: Slot) -> int:

@@ -181,18 +181,23 @@ def test_a_shorter_table_is_extended_with_its_last_slope() -> None:
         ({"marginals": [[]]}, 'row 1 of "marginals" must be a list of weights'),
         ({"marginals": [[1], [0, 0]]}, 'row 2 of "marginals": a law needs at least one positive weight'),
         ({"marginals": [[1, -1]]}, "negative"),
-        ({"marginals": [[1, "x"]]}, "'x', which is not a number"),
-        ({"marginals": [[True, 1]]}, "True, which is not a number"),
-        ({"marginals": [["1/0"]]}, "'1/0', which is not a number"),
+        ({"marginals": [[1, "x"]]}, "weight of 1 is not a number: 'x'"),
+        ({"marginals": [[True, 1]]}, "weight of 0 is not a number: True"),
+        ({"marginals": [["1/0"]]}, "'1/0' is not a finite number"),
         ({"nodes": -1}, '"nodes" must be an integer from 0'),
         ({"nodes": 10**9}, '"nodes" must be an integer from 0'),
         ({"nodes": "3"}, '"nodes" must be an integer from 0'),
-        ({"cost": None}, '"cost" must be a JSON object'),
+        ({"marginals": [[1], "ab"]}, 'row 2 of "marginals" must be a list of weights, not \'ab\''),
+        ({"marginal": [[1]]}, "unknown key 'marginal' in a budget file; known: marginals, cost, nodes, name, note"),
+        ({"cost": {"draft": 1, "verify": [1], "verfy": [2]}}, "unknown key 'verfy' in \"cost\"; known: draft, verify"),
+        ({"cost": 3}, '"cost" must be a JSON object, not 3'),
+        ({"cost": None}, '"cost" is missing'),
         ({"cost": {"draft": 1}}, '"verify" of "cost" must be a list'),
         ({"cost": {"draft": 1, "verify": []}}, "at least one entry"),
-        ({"cost": {"draft": "nan", "verify": [1]}}, "'nan', which is not a number"),
+        ({"cost": {"draft": "nan", "verify": [1]}}, "\"draft\" of \"cost\" is not a number: 'nan'"),
         ({"cost": {"draft": 1, "verify": ["1/2", "-1/2"]}}, "2 nodes would cost -1/2, which is not positive"),
-        ({"cost": {"verify": [1]}}, "None, which is not a number"),
+        ({"cost": {"verify": [1]}}, '"draft" of "cost" is not a number: None'),
+        ({"cost": {"draft": 1, "verify": [1, [2]]}}, 'entry 1 of "verify" of "cost" is not a number: [2]'),
     ],
 )
 def test_bad_files_are_named(change: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +206,10 @@ def test_bad_files_are_named(change: dict[str, Any], said: str, tmp_path: Path, 
 
 
 def test_files_that_are_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("", "[", "[]", '{"marginals": [[NaN]]}', "\x00"):
+    twice = json.dumps(EXAMPLE).replace('"nodes": 3', '"nodes": 3, "nodes": 2')
+    with pytest.raises(BudgetFileError, match="'nodes' appears twice"):
+        load(written(tmp_path, twice))
+    for text in ("", "[", "[]", '{"marginals": [[NaN]]}', "\x00", "[" * 100_000):
         with pytest.raises(BudgetFileError):
             load(written(tmp_path, text))
     with pytest.raises(BudgetFileError, match="No such file"):
