@@ -2,8 +2,9 @@
 
 ``{"marginals": [[5, 3, 2], ["1/4", "3/4"]], "cost": {"draft": "1", "verify": ["1", "3", "3", "3"]}, "nodes": 3}``
 
-A row of marginals lists non-negative weights, normalised exactly; row i is the draft's law at depth i + 1; a short row leaves zeros out.  ``verify[n]`` is C_v(n),
-the latency of n + 1 query tokens, continued with its last slope; ``draft`` is C_d, in the same unit.  ``name`` and ``note`` are for people.
+A row of marginals lists non-negative weights, normalised exactly; row i is the draft's law at depth i + 1; a short row leaves zeros out.
+``verify[n]`` is C_v(n), the latency of n + 1 query tokens, continued with its last slope; ``draft`` is C_d, in the same unit.  ``name`` and
+``note`` are for people.
 """
 
 from dataclasses import dataclass
