@@ -52,8 +52,9 @@ def root_optimum(case: "Case") -> Rational:
     """The largest probability with which a lossless rule can accept anything."""
     from draftproof.reference.transport.candidates import set_law
     from draftproof.reference.transport.node import optimum
+    from draftproof.reference.trees import DrawsAt
 
-    return optimum(case.target(()), set_law(lambda elders: case.scheme(case.instance.topology, (), elders))).value
+    return optimum(case.target(()), set_law(DrawsAt(case.scheme, case.instance.topology, ()))).value
 
 
 def _rows(subject: Subject) -> Subject:

@@ -5,7 +5,7 @@ equal subtrees below are the same slot: that is what lets exact evaluation merge
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from .chance import Chance
@@ -18,14 +18,33 @@ Tokens = tuple[int, ...]
 Scheme = Callable[[Slot, Prefix, Tokens], Law[int] | None]
 """A drafting scheme: (slot, prefix, tokens of the elder siblings) -> declared law of the next child, or None when there is none."""
 
+Draws = Callable[[Tokens], Law[int] | None]
+"""A scheme at one node: tokens of the elder siblings -> declared law of the next child, or None when there are no more."""
+
+
+@dataclass(frozen=True)
+class DrawsAt:
+    """How ``scheme`` draws the children of the node at ``prefix``, which has the slots ``slot`` below it."""
+
+    scheme: Scheme
+    slot: Slot
+    prefix: Prefix
+
+    def __call__(self, elders: Tokens) -> Law[int] | None:
+        return self.scheme(self.slot, self.prefix, elders) if len(elders) < len(self.slot) else None
+
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a populated tree.  The root has an empty path and no declared law."""
+    """A node of a populated tree.  The root has an empty path and no declared law.
+
+    ``draws``: how it and its siblings were drawn, where that is known; their declared laws say it for the draws that were made only.
+    """
 
     path: Prefix
     declared: Law[int] | None = None
     below: "tuple[Node, ...]" = ()
+    draws: Draws | None = field(default=None, compare=False, repr=False)
 
     @property
     def token(self) -> int:
@@ -43,10 +62,19 @@ class LazyNode:
     drawing with replacement) into one node with the slots of both, recursively, as verifiers that do not read declared laws need.
     """
 
-    __slots__ = ("slot", "path", "declared", "distinct", "_scheme", "_chance", "_drawn", "_elders", "_joined")
+    __slots__ = ("slot", "path", "declared", "distinct", "_among", "_scheme", "_chance", "_drawn", "_elders", "_joined")
 
-    def __init__(self, slot: Slot, path: Prefix, scheme: Scheme, chance: Chance, declared: Law[int] | None = None, distinct: bool = False):
-        self.slot, self.path, self.declared, self.distinct = slot, path, declared, distinct
+    def __init__(
+        self,
+        slot: Slot,
+        path: Prefix,
+        scheme: Scheme,
+        chance: Chance,
+        declared: Law[int] | None = None,
+        distinct: bool = False,
+        among: "Slot | None" = None,
+    ):
+        self.slot, self.path, self.declared, self.distinct, self._among = slot, path, declared, distinct, among
         self._scheme, self._chance = scheme, chance
         self._drawn: list[LazyNode] = []
         self._elders: Tokens = ()
@@ -55,6 +83,11 @@ class LazyNode:
     @property
     def token(self) -> int:
         return self.path[-1]
+
+    @property
+    def draws(self) -> Draws | None:
+        """How it and its siblings are drawn; None for the root."""
+        return None if self._among is None else DrawsAt(self._scheme, self._among, self.path[:-1])
 
     def children(self) -> "Iterator[LazyNode]":
         """Children in draw order, each drawn when first looked at."""
@@ -77,12 +110,12 @@ class LazyNode:
                     return
                 token = self._chance.draw(law)
                 self._elders += (token,)
-                self._drawn.append(LazyNode(slot, (*self.path, token), self._scheme, self._chance, law, self.distinct))
+                self._drawn.append(LazyNode(slot, (*self.path, token), self._scheme, self._chance, law, self.distinct, self.slot))
             yield self._drawn[rank]
 
     def redrawn(self, chance: Chance) -> "LazyNode":
         """The same place with its children still to be drawn, by ``chance``."""
-        return LazyNode(self.slot, self.path, self._scheme, chance, self.declared, self.distinct)
+        return LazyNode(self.slot, self.path, self._scheme, chance, self.declared, self.distinct, self._among)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LazyNode) and (self.path, self.slot) == (other.path, other.slot)
@@ -106,7 +139,7 @@ def populate(topology: Slot, scheme: Scheme, chance: Chance) -> Node:
     """Draw the whole tree, parents before children and elder siblings first."""
 
     def freeze(node: LazyNode) -> Node:
-        return Node(node.path, node.declared, tuple(freeze(child) for child in list(node.children())))
+        return Node(node.path, node.declared, tuple(freeze(child) for child in list(node.children())), node.draws)
 
     return freeze(LazyNode(topology, (), scheme, chance))
 

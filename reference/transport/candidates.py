@@ -5,16 +5,15 @@ the node gains nothing from the order in which the tokens came, so the law of th
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ..laws import ONE, ZERO, Law
 from ..rational import Rational
+from ..trees import DraftNode, Draws, Tokens
 
-Tokens = tuple[int, ...]
 TokenSet = frozenset[int]
-Draws = Callable[[Tokens], Law[int] | None]
 
 
 @dataclass(frozen=True)
@@ -52,14 +51,20 @@ class Greedy:
         return self.law if len(elders) == len(self.hubs) else None
 
 
-def draws_of(tokens: Tokens, laws: Sequence[Law[int]]) -> Draws:
-    """How siblings were drawn, read off their tokens and declared laws.  Raises ValueError when these follow none of the schemes above."""
-    if not tokens:
+def draws_of(children: Sequence[DraftNode]) -> Draws:
+    """How siblings were drawn: what they say themselves, or else what their tokens and declared laws give away.
+
+    Raises ValueError when these follow none of the schemes above.
+    """
+    if not children:
         return Greedy(())
+    if children[0].draws is not None:
+        return children[0].draws
+    tokens, laws = tuple(child.token for child in children), [child.declared for child in children if child.declared is not None]
     for draws in (Greedy(tokens[:-1], laws[-1]), WithReplacement(laws[0], len(laws)), WithoutReplacement(laws[0], len(laws))):
         if all(draws(tokens[:rank]) == law for rank, law in enumerate(laws)):
             return draws
-    raise ValueError(f"the declared laws of siblings {list(tokens)} follow no drafting scheme whose candidate sets are known")
+    raise ValueError(f"the declared laws of siblings {list(tokens)} follow no drafting scheme that is known here: give the nodes their ``draws``")
 
 
 @lru_cache(maxsize=1 << 12)

@@ -16,9 +16,9 @@ from ..chance import Chance
 from ..laws import ONE, ZERO, Law
 from ..models import Model
 from ..rational import Rational
-from ..transport.candidates import Draws, draws_of, set_law
+from ..transport.candidates import draws_of, set_law
 from ..transport.node import optimum
-from ..trees import DraftNode
+from ..trees import DraftNode, Draws
 from .ascent import ascend
 from .descent import Accepted
 from .peek import peek
@@ -28,7 +28,7 @@ from .univer import allocate
 
 def lookahead(target: Model, children: Sequence[DraftNode], masses: Masses) -> Sequence[int]:
     """Positions of the children in the best order; all orders are tried, so this is for few siblings."""
-    below = [(target(child.path), _draws(child)) for child in children]
+    below = [(target(child.path), draws_of(peek(child))) for child in children]
 
     def value(order: Sequence[int]) -> Rational:
         left, total = ONE, ZERO
@@ -39,11 +39,6 @@ def lookahead(target: Model, children: Sequence[DraftNode], masses: Masses) -> S
         return total
 
     return max(permutations(range(len(children))), key=value)
-
-
-def _draws(node: DraftNode) -> Draws:
-    children = peek(node)
-    return draws_of(tuple(child.token for child in children), [child.declared for child in children if child.declared is not None])
 
 
 @lru_cache(maxsize=1 << 14)

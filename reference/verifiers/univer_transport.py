@@ -16,9 +16,9 @@ from ..chance import Chance
 from ..laws import ONE, ZERO, Law
 from ..models import Model
 from ..rational import Rational
-from ..transport.candidates import Draws, Tokens, TokenSet, draws_of, set_law
+from ..transport.candidates import TokenSet, draws_of, set_law
 from ..transport.node import Plan, optimum
-from ..trees import DraftNode
+from ..trees import DraftNode, Draws, Tokens
 from .ascent import Visit, ascend
 from .descent import Accepted
 from .two_phase import two_phase
@@ -66,26 +66,18 @@ def univer_transport_by(planner: Planner) -> Visit:
 
     @lru_cache(maxsize=1 << 12)
     def planned(p: Law[int], draws: Draws, capacity: Rational) -> tuple[Plan, dict[int, Rational]]:
-        """The plan and what it leaves owed."""
-        plan = planner(p, draws, capacity)
+        """pi(S, y) / D(S), and what the plan leaves owed."""
+        plan, sets = planner(p, draws, capacity), set_law(draws)
         owed = {token: capacity * weight for token, weight in p.items()}
         for (_, token), mass in plan.items():
             owed[token] -= mass
-        return plan, owed
-
-    @lru_cache(maxsize=1 << 14)
-    def allocated(p: Law[int], children: tuple[tuple[int, Law[int]], ...], capacity: Rational) -> tuple[list[Rational], dict[int, Rational]]:
-        """For children given by their tokens and declared laws."""
-        tokens, laws = tuple(token for token, _ in children), tuple(law for _, law in children)
-        draws = draws_of(tokens, laws)
-        plan, owed = planned(p, draws, capacity)
-        drawn = frozenset(tokens)
-        probability = set_law(draws)[drawn]
-        masses = [ZERO if token in tokens[:rank] else plan.get((drawn, token), ZERO) / probability for rank, token in enumerate(tokens)]
-        return masses, owed
+        return {(members, token): mass / sets[members] for (members, token), mass in plan.items()}, owed
 
     def allocate(p: Law[int], children: Sequence[DraftNode], capacity: Rational) -> tuple[list[Rational], dict[int, Rational]]:
-        return allocated(p, tuple((child.token, child.declared) for child in children if child.declared is not None), capacity)
+        shares, owed = planned(p, draws_of(children), capacity)
+        tokens = [child.token for child in children]
+        drawn = frozenset(tokens)
+        return [ZERO if token in tokens[:rank] else shares.get((drawn, token), ZERO) for rank, token in enumerate(tokens)], owed
 
     return two_phase(allocate)
 

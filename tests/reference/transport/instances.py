@@ -10,8 +10,9 @@ from draftproof.reference.instances import Instance
 from draftproof.reference.laws import Law
 from draftproof.reference.models import random_law
 from draftproof.reference.rational import Rational, rational
-from draftproof.reference.transport.candidates import Draws, Greedy, WithoutReplacement, WithReplacement
-from draftproof.reference.trees import DraftNode
+from draftproof.reference.transport.candidates import Greedy, WithoutReplacement, WithReplacement
+from draftproof.reference.trees import DraftNode, Draws
+from draftproof.reference.trees import Node as TreeNode
 
 SCHEMES = ("with_replacement", "without_replacement", "greedy", "top_k")
 
@@ -55,6 +56,6 @@ def instance(seed: int, scheme: str, vocabulary: int, *children: int, zeros: flo
     return random_instance(f"{scheme}-{seed}", seed, vocabulary, scheme, children, zeros)
 
 
-def drawn(children: Sequence[DraftNode]) -> tuple[tuple[int, ...], list[Law[int]]]:
-    """Tokens and declared laws of siblings."""
-    return tuple(child.token for child in children), [child.declared for child in children if child.declared is not None]
+def declared_only(children: Sequence[DraftNode]) -> list[TreeNode]:
+    """The siblings with their tokens and declared laws, without what they say of other draws."""
+    return [TreeNode(child.path, child.declared) for child in children]

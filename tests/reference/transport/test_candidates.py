@@ -8,10 +8,10 @@ from draftproof.reference import drafting
 from draftproof.reference.chance import Chance, law_of
 from draftproof.reference.laws import Law
 from draftproof.reference.models import random_law
-from draftproof.reference.transport.candidates import Draws, Greedy, WithoutReplacement, WithReplacement, draws_of, set_law
-from draftproof.reference.trees import LazyNode, Scheme, populate
+from draftproof.reference.transport.candidates import Greedy, WithoutReplacement, WithReplacement, draws_of, set_law
+from draftproof.reference.trees import Draws, DrawsAt, LazyNode, Node, Scheme, populate
 
-from .instances import drawn, greedy_draws
+from .instances import declared_only, greedy_draws
 
 
 @pytest.mark.parametrize("scheme", ["with_replacement", "without_replacement", "greedy", "top_k"])
@@ -28,12 +28,10 @@ def test_set_law_is_that_of_the_drafting_scheme(scheme: str) -> None:
 
         wanted = law_of(program)
 
-        def declared(elders: tuple[int, ...], topology: tuple[()] = topology, made: Scheme = made) -> Law[int] | None:
-            return made(topology, (), elders) if len(elders) < len(topology) else None
-
-        assert set_law(declared) == wanted
+        assert set_law(DrawsAt(made, topology, ())) == wanted
         for tree in law_of(lambda chance, topology=topology, made=made: populate(topology, made, chance)):
-            assert set_law(draws_of(*drawn(tree.below))) == wanted, "read off the declared laws of any draw"
+            assert set_law(draws_of(tree.below)) == wanted
+            assert set_law(draws_of(declared_only(tree.below))) == wanted, "read off the declared laws of any draw"
 
 
 def test_schemes_by_hand() -> None:
@@ -43,14 +41,14 @@ def test_schemes_by_hand() -> None:
     assert set_law(WithoutReplacement(q, 5)) == Law.point(frozenset([0, 1, 2]))
     assert set_law(greedy_draws(q, 2)) == Law({frozenset([0, 1]): 1, frozenset([1, 2]): 1})
     assert set_law(Greedy((2, 0))) == set_law(Greedy((0,), Law.point(2))) == Law.point(frozenset([0, 2]))
-    assert set_law(Greedy(())) == set_law(draws_of((), ())) == Law.point(frozenset())
+    assert set_law(Greedy(())) == set_law(draws_of(())) == Law.point(frozenset())
 
 
 @pytest.mark.parametrize("laws", [([1, 2, 1], [2, 1, 1]), ([1, 2, 1], [0, 0, 1]), ([1, 1, 1], [0, 1, 2])])
 def test_unknown_schemes_are_refused(laws: tuple[list[int], list[int]]) -> None:
     """The second sibling's law is neither the first's nor the first's off its token."""
     with pytest.raises(ValueError, match=r"siblings \[0, 2\] follow no drafting scheme"):
-        draws_of((0, 2), [Law.row(law) for law in laws])
+        draws_of([Node((token,), Law.row(law)) for token, law in zip((0, 2), laws, strict=True)])
 
 
 def test_set_law_of_an_empty_draw() -> None:

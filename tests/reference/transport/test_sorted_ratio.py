@@ -8,8 +8,9 @@ import pytest
 from draftproof.reference.laws import Law
 from draftproof.reference.rational import fraction, rational
 from draftproof.reference.transport import sorted_ratio
-from draftproof.reference.transport.candidates import Draws, WithoutReplacement, WithReplacement, set_law
+from draftproof.reference.transport.candidates import WithoutReplacement, WithReplacement, set_law
 from draftproof.reference.transport.node import optimum
+from draftproof.reference.trees import Draws
 
 VOCABULARY = 151_936
 

@@ -8,11 +8,11 @@ from draftproof.reference.growth import total_variation
 from draftproof.reference.laws import Law
 from draftproof.reference.models import Model
 from draftproof.reference.rational import Rational, rational
-from draftproof.reference.transport.candidates import Draws, set_law
+from draftproof.reference.transport.candidates import set_law
 from draftproof.reference.transport.exact_simplex import ceiling_of
 from draftproof.reference.transport.node import Plan, optimum
 from draftproof.reference.transport.tree import problem_of
-from draftproof.reference.trees import DraftNode, Slot, uniform_topology
+from draftproof.reference.trees import DraftNode, Draws, Slot, uniform_topology
 from draftproof.reference.verifiers import Family, ascend
 from draftproof.reference.verifiers.two_phase import Masses, two_phase
 from draftproof.reference.verifiers.univer import allocate

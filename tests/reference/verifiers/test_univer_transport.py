@@ -5,21 +5,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from draftproof.reference.blocks import block_law
+from draftproof.reference.blocks import block_law, tree_law
 from draftproof.reference.chance import Chance, law_of
 from draftproof.reference.drafting import without_replacement
 from draftproof.reference.growth import expected_length, total_variation
 from draftproof.reference.laws import ONE, ZERO, Law
-from draftproof.reference.models import random_law, random_model
+from draftproof.reference.models import Prefix, random_law, random_model
 from draftproof.reference.rational import Rational, rational
-from draftproof.reference.transport.candidates import Draws, WithoutReplacement, WithReplacement, draws_of, set_law
+from draftproof.reference.transport.candidates import WithoutReplacement, WithReplacement, draws_of, set_law
 from draftproof.reference.transport.node import Plan, optimum
-from draftproof.reference.trees import DraftNode, Node, uniform_topology
+from draftproof.reference.trees import DraftNode, Draws, Node, Scheme, Slot, uniform_topology
 from draftproof.reference.verifiers import Family, ascend, family
 from draftproof.reference.verifiers.two_phase import two_phase
 from draftproof.reference.verifiers.univer_transport import Planner, augmented, rejection_plan, unguided, univer_transport_by
 
-from ..transport.instances import drawn
+from ..transport.instances import declared_only
 from .transport import accepted_at_least, two_levels
 
 
@@ -136,11 +136,11 @@ def test_acceptance_at_one_level_is_that_of_the_plan() -> None:
 def by_draws(p: Law[int], children: Sequence[DraftNode], capacity: Rational) -> tuple[list[Rational], dict[int, Rational]]:
     """Siblings tested with min(1, a f / r), f and a updated as in Traversal; what stays owed is averaged over all draws."""
     owed = {token: capacity * weight for token, weight in p.items()}
-    for tokens, probability in law_of(lambda chance: draw_all(draws_of(*drawn(children)), chance)).items():
-        for token, mass in zip(tokens, capacities(p, draws_of(*drawn(children)), tokens, capacity), strict=True):
+    for tokens, probability in law_of(lambda chance: draw_all(draws_of(children), chance)).items():
+        for token, mass in zip(tokens, capacities(p, draws_of(children), tokens, capacity), strict=True):
             if mass:
                 owed[token] -= probability * mass
-    masses = capacities(p, draws_of(*drawn(children)), tuple(child.token for child in children), capacity)
+    masses = capacities(p, draws_of(children), tuple(child.token for child in children), capacity)
     return masses, {token: mass for token, mass in owed.items() if mass}
 
 
@@ -171,6 +171,31 @@ def test_scaled_recursive_rejection_is_traversal() -> None:
     for case in two_levels(20, largest=4, seed=7, threes=6):
         law = case.law(Family("by draws", ascend(visit), visit=visit), "without_replacement")
         assert law == case.law("traversal", "without_replacement")
+
+
+def in_eighths(law: Law[int] | None) -> Law[int] | None:
+    """As a drafter with few bits would have it; every token that was possible stays possible."""
+    return None if law is None else Law({token: 1 + int(8 * weight) for token, weight in law.items()})
+
+
+def test_rounded_declared_laws() -> None:
+    """Each declared law rounded by itself: later siblings no longer have the first one's law off their elders, but nodes know how they were drawn."""
+    unknown = 0
+    for case in two_levels(12, largest=4, seed=20, threes=6):
+        exact = without_replacement(case.draft)
+
+        def scheme(slot: Slot, prefix: Prefix, elders: tuple[int, ...], exact: Scheme = exact) -> Law[int] | None:
+            return in_eighths(exact(slot, prefix, elders))
+
+        law = block_law(family("univer_transport"), case.target, case.topology, scheme)
+        assert total_variation(law, case.target) == 0
+        assert expected_length(law) >= expected_length(block_law(family("recursive_rejection"), case.target, case.topology, scheme))
+        for tree in tree_law(uniform_topology([case.siblings]), scheme):
+            try:
+                draws_of(declared_only(tree.below))
+            except ValueError:
+                unknown += 1
+    assert unknown > 40, "the declared laws alone do not say how the siblings were drawn"
 
 
 def test_unknown_drafting_is_refused() -> None:
