@@ -1,13 +1,15 @@
 """Reading a subject's law on a case, by the strongest way that applies.
 
 1. *bracket*: it takes uniforms in our layout and claims a family: agreement with the reference around every threshold.
-2. *enumerate*: its random calls are scripted and every branch is replayed: the exact law of the unmodified code.
+2. *enumerate*: its random calls, or the uniforms of a subject that takes one row at a time, are scripted and every branch is replayed: the
+   exact law of the unmodified code.
 3. *integrate*: it takes uniforms: the piecewise constant map from tape to block, found by bisection.
 4. *sample*: anything else; see ``sampling``.
 """
 
 import math
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -63,6 +65,9 @@ def read(case: Case, way: str | None = None, deadline: float | None = None) -> R
             reading = bracket(case)
             if reading is not None:
                 return reading
+        if way is None and not case.subject.batched:  # a million tapes one by one take minutes, its branches a moment
+            with suppress(Refused):
+                return enumerate_(case, deadline)
         return integrate(case, deadline)
     return enumerate_(case, deadline)
 

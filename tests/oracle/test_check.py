@@ -129,6 +129,21 @@ def test_instances_by_name_and_by_file(tmp_path: Path) -> None:
         check(raises, ["nothing.json"])
 
 
+def test_one_row_at_a_time_with_uniforms_is_enumerated() -> None:
+    """A million tapes one by one would take minutes; tensors that cannot be scripted are still integrated."""
+
+    def verify(drafts: np.ndarray, declared: Any, target: np.ndarray, uniforms: Any) -> Any:
+        first = int((np.cumsum(target[0, 0]) <= uniforms[0, 0]).sum())
+        return [[min(first, target.shape[2] - 1), -1]], [0]
+
+    def by_table(drafts: np.ndarray, declared: Any, target: np.ndarray, uniforms: Any) -> Any:
+        return [[[0, 0, 0, 1, 1, 2, 2, 2, 2, 2][int(float(uniforms[0, 0]) * 10)], -1]], [0]
+
+    for function, way in ((verify, "enumerate"), (by_table, "integrate")):
+        report = check(chain(framework="numpy", dtype="float64", batched=False)(function), ONE)
+        assert {verdict.way for verdict in report.verdicts} == {way}, str(report)
+
+
 def test_gives_up_after_three_errors() -> None:
     report = check(arrays("chain")(raises))
     assert len(report.errors) == 3 and not report.verdicts

@@ -14,7 +14,7 @@ def add(commands: Any) -> None:
     )
     command.add_argument("instance", metavar="FILE", help="instance file, or the name of an instance in the catalogue")
     who = command.add_mutually_exclusive_group(required=True)
-    who.add_argument("--verifier", metavar="NAME", help="a reference: predraw_follow, tree_exit, recursive_rejection, traversal (token, block, tev)")
+    who.add_argument("--verifier", metavar="NAME", help="a reference, e.g. traversal, or an alias (token, block, tev); a wrong name lists them all")
     who.add_argument("--subject", metavar="SUBJECT", help=SUBJECT_HELP)
     command.add_argument("--way", choices=("enumerate", "integrate", "sample"), help="for a subject: insist on one way of reading")
     command.add_argument("--seed", type=seed, default=0)
