@@ -7,8 +7,9 @@ anew from the instance in the certificate.  A certificate that does not prove wh
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from ..instances import Instance, InstanceError, parse
@@ -20,6 +21,7 @@ Path = tuple[int, ...]
 
 MOST_DRAWS = 5_000_000
 
+_PATH = re.compile(r"([0-9]{1,9}( [0-9]{1,9})*)?")
 _NUMBER = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
 
 
@@ -39,30 +41,32 @@ def check(certificate: Any) -> str:
 
 def check_node(certificate: Mapping[str, Any]) -> str:
     """Check the optimum of one node.  Raises Rejected."""
-    target = {token: _number(value, f"p({token})") for token, value in _path_keys(_field(certificate, "target", dict)).items()}
-    sets = {members: _number(value, f"D({members})") for members, value in _path_keys(_field(certificate, "sets", dict)).items()}
+    target = {token: _number(value, "p of", token) for token, value in _path_keys(_field(certificate, "target", dict)).items()}
+    sets = {members: _number(value, "D of", members) for members, value in _path_keys(_field(certificate, "sets", dict)).items()}
     capacity, optimum = _stated(certificate, "capacity"), _stated(certificate, "optimum")
     for name, law in (("the target", target), ("the set law", sets)):
-        _require(all(weight >= 0 for weight in law.values()) and sum(law.values()) == 1, f"{name} is not a law")
-    used, given, total = dict.fromkeys(sets, Fraction(0)), dict.fromkeys(target, Fraction(0)), Fraction(0)
+        _require(all(weight >= 0 for weight in law.values()) and _total(law.values()) == 1, f"{name} is not a law")
+    used, given = {members: list[Fraction]() for members in sets}, {token: list[Fraction]() for token in target}
     for entry in _field(certificate, "plan", list):
         members, mass = _path(_field(entry, "set", str)), _number(_field(entry, "mass", str), "a plan's mass")
         token: Path = (_field(entry, "token", int),)
-        _require(members in used and token[0] in members and token in given, f"plan: token {token[0]} of set {_spell(members)} is not there to give")
-        _require(mass >= 0, f"plan: mass {mass} on token {token[0]} of set {_spell(members)} is negative")
-        used[members] += mass
-        given[token] += mass
-        total += mass
-    for members, mass in used.items():
-        _require(mass <= sets[members], f"plan: set {_spell(members)} is used with {mass} > its probability {sets[members]}")
-    for token, mass in given.items():
-        owed = capacity * target[token]
-        _require(mass <= owed, f"plan: token {_spell(token)} is given {mass} > a p = {owed}")
+        if members not in used or token[0] not in members or token not in given:
+            raise Rejected(f"plan: token {token[0]} of set {_spell(members)} is not there to give")
+        if mass < 0:
+            raise Rejected(f"plan: mass {mass} on token {token[0]} of set {_spell(members)} is negative")
+        used[members].append(mass)
+        given[token].append(mass)
+    for members, masses in used.items():
+        if (taken := _total(masses)) > sets[members]:
+            raise Rejected(f"plan: set {_spell(members)} is used with {taken} > its probability {sets[members]}")
+    for token, masses in given.items():
+        if (taken := _total(masses)) > (owed := capacity * target[token]):
+            raise Rejected(f"plan: token {_spell(token)} is given {taken} > a p = {owed}")
+    total = _total(mass for masses in used.values() for mass in masses)
     _require(total >= optimum, f"plan: its total {total} < the stated optimum {optimum}")
-    cut = _field(certificate, "cut", list)
-    inside = {token for token in cut if isinstance(token, int)}
-    bound = 1 + capacity * sum(weight for token, weight in target.items() if token[0] in inside)
-    bound -= sum(weight for members, weight in sets.items() if inside.issuperset(members))
+    inside = {token for token in _field(certificate, "cut", list) if isinstance(token, int)}
+    bound = 1 + capacity * _total(weight for token, weight in target.items() if token[0] in inside)
+    bound -= _total(weight for members, weight in sets.items() if inside.issuperset(members))
     _require(bound <= optimum, f"cut: 1 + a p(A) - Pr(set inside A) = {bound} > the stated optimum {optimum}")
     return f"no lossless rule goes on with probability above {optimum}, and a plan reaches it"
 
@@ -92,7 +96,7 @@ def _check_bound(
     multiplier = dict.fromkeys(step, Fraction(0))
     for path, value in _path_keys(_field(certificate, "multipliers", dict)).items():
         _require(path in multiplier, f"multipliers: no draft tree has the path {_spell(path)}")
-        multiplier[path] = _number(value, f"multiplier {_spell(path)}")
+        multiplier[path] = _number(value, "multiplier", path)
         _require(multiplier[path] >= 0, f"multipliers: {_spell(path)} has {value} < 0")
     worth: dict[Path, Fraction] = {}
     for path in nodes:
@@ -113,7 +117,7 @@ def _check_reached(
         seen.add(paths)
         total = Fraction(0)
         for path, value in _path_keys(_field(entry, "accepted", dict)).items():
-            mass = _number(value, f"acceptance of {_spell(path)}")
+            mass = _number(value, "acceptance of", path)
             _require(path in paths and mass >= 0, f"acceptance: {value} of node {_spell(path)} in {_named(paths)} is negative or not in the tree")
             total += mass
             for depth in range(len(path) + 1):
@@ -153,6 +157,13 @@ def _trees(instance: Instance, slot: Slot, path: Path) -> Iterator[tuple[frozens
     return siblings(())
 
 
+def _total(numbers: Iterable[Fraction]) -> Fraction:
+    """Their sum, over one common denominator: a thousand gcds fewer."""
+    listed = list(numbers)
+    unit = lcm(*(number.denominator for number in listed))
+    return Fraction(sum(number.numerator * (unit // number.denominator) for number in listed), unit)
+
+
 def _require(holds: bool, inequality: str) -> None:
     if not holds:
         raise Rejected(inequality)
@@ -169,14 +180,16 @@ def _stated(certificate: Mapping[str, Any], name: str) -> Fraction:
     return _number(_field(certificate, name, str), f'"{name}"')
 
 
-def _number(text: Any, what: str) -> Fraction:
-    if not isinstance(text, str) or not _NUMBER.fullmatch(text) or text.endswith("/0"):
-        raise Rejected(f"the certificate is malformed: {what} is not an exact number")
-    return Fraction(text)
+def _number(text: Any, what: str, path: Path | None = None) -> Fraction:
+    if isinstance(text, str) and _NUMBER.fullmatch(text):
+        numerator, _, denominator = text.partition("/")
+        if int(denominator or 1):
+            return Fraction(int(numerator), int(denominator or 1))
+    raise Rejected(f"the certificate is malformed: {what if path is None else f'{what} {_spell(path)}'} is not an exact number")
 
 
 def _path(text: Any) -> Path:
-    if not isinstance(text, str) or not re.fullmatch(r"([0-9]{1,9}( [0-9]{1,9})*)?", text):
+    if not isinstance(text, str) or not _PATH.fullmatch(text):
         raise Rejected("the certificate is malformed: a path is not a string of tokens")
     return tuple(map(int, text.split()))
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from math import lcm
 from typing import Any
 
-from ..laws import ONE, ZERO, Law
+from ..laws import ONE, Law
 from ..rational import Rational, fraction, rational
 from .candidates import TokenSet
 from .flow import maximum_flow
@@ -53,11 +53,11 @@ def optimum(p: Law[int], sets: Law[TokenSet], capacity: Rational = ONE, start: P
     supply = [_scaled(sets[members], scale) for members in listed]
     candidates = [[place[token] for token in sorted(members) if token in place] for members in listed]
     flow, side = maximum_flow(candidates, supply, [_scaled(mass, scale) for mass in owed.values()], begun)
-    plan = {
-        (members, tokens[number]): rational(amount) / scale for members, sent in zip(listed, flow, strict=True) for number, amount in sent.items()
-    }
+    unit = rational(1) / scale
+    plan = {(members, tokens[number]): amount * unit for members, sent in zip(listed, flow, strict=True) for number, amount in sent.items()}
     free = {token for members in listed for token in members if token not in place}  # owed nothing: always on the source side
-    return Optimum(sum(plan.values(), ZERO), plan, frozenset({tokens[number] for number in side} | free))
+    value = rational(sum(amount for sent in flow for amount in sent.values())) / scale
+    return Optimum(value, plan, frozenset({tokens[number] for number in side} | free))
 
 
 def _scaled(mass: Rational, scale: int) -> int:

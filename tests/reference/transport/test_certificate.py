@@ -100,6 +100,8 @@ first, second = list(TREE["multipliers"])[:2]
         ([(("kind",), "whole forest")], "unknown kind of certificate 'whole forest'"),
         ([(("ceiling",), "1e99")], 'the certificate is malformed: "ceiling" is not an exact number'),
         ([(("ceiling",), "1/0")], 'the certificate is malformed: "ceiling" is not an exact number'),
+        ([(("ceiling",), "1/00")], 'the certificate is malformed: "ceiling" is not an exact number'),
+        ([(("multipliers", first), "x")], f'the certificate is malformed: multiplier "{first}" is not an exact number'),
         ([(("ceiling",), 3)], 'the certificate is malformed: "ceiling" is missing or not a str'),
         ([(("multipliers", "0 x"), "1")], "the certificate is malformed: a path is not a string of tokens"),
         ([(("acceptance", 0), 5)], 'the certificate is malformed: "tree" is missing'),
