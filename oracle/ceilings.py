@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MAX_TREES = 300
 """The whole-tree program is solved for instances of at most this many draft trees (some 0.1 s); ``draftproof ceiling`` goes further."""
 
+CONDITIONALLY_OPTIMAL = ("univer", "univer_lookahead", "univer_transport")
+"""Families that go on below a node as often as any lossless rule could, however the node was reached."""
+
 FEW_PATHS = 14
 """Up to this many paths a solver's answer is not worth its import, of some two seconds."""
 

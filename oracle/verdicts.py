@@ -8,7 +8,7 @@ Each is ``conform``, ``nonconform`` or ``inconclusive``, with the number that de
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -140,7 +140,15 @@ def as_json(violation: Violation) -> dict[str, Any]:
 
 def _acceptance(case: Case, reading: Reading, limit: Fraction) -> Verdict:
     length = fraction(expected_length({block: rational(mass) for block, mass in reading.law.items()}))
-    return acceptance(case, reading.way, reading.effort, length, length, limit * (case.depth + 1) + reading.resolution * (case.depth + 1))
+    slack = (limit + reading.resolution) * (case.depth + 1)
+    found = acceptance(case, reading.way, reading.effort, length, length, slack)
+    if found.outcome != "conform" or "conditionally_optimal" not in case.subject.claims:
+        return found
+    often, most = sum(mass for block, mass in reading.law.items() if len(block) > 1), fraction(ceilings.root_optimum(case))
+    if often + slack >= most:
+        return found
+    message = f"E[L] = {number(length)}: it accepts a draft with probability {number(often)}; a conditionally optimal rule does with {number(most)}"
+    return replace(found, outcome="nonconform", number=float(often), limit=float(most), message=message)
 
 
 def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction, slack: Fraction) -> Verdict:
@@ -154,6 +162,7 @@ def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction,
     details: dict[str, Any] = {
         "expected_length": float(middle),
         "bound": None if bound is None else str(bound),
+        "gap": None if bound is None or not ceilings.attained(case) else float(bound - middle),
         "reference": None if exact is None else str(exact),
     }
 
@@ -178,7 +187,7 @@ def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction,
     if floor is not None and high + slack < floor:
         return verdict("nonconform", floor, f"{said}: it accepts less than {number(floor)}, which it claims to reach")
     if wanted is None:
-        return verdict("conform", bound, said + _below(case, middle, bound, slack))
+        return verdict("conform", bound, f"{said}{_below(case, middle, bound, slack)}; no family is declared, so no reference says what it should be")
     whose = f"what {subject.family} has here" if exact is not None else "which it claims to reach"
     if high + slack < wanted:
         return verdict("nonconform", wanted, f"{said}: it accepts less than {number(wanted)}, {whose}")
@@ -186,19 +195,20 @@ def acceptance(case: Case, way: str, effort: str, low: Fraction, high: Fraction,
         return verdict("nonconform", wanted, f"{said}: it accepts more than {number(wanted)}, {whose}")
     if (high - low) / 2 > max(slack, LENGTH_SLACK):
         return verdict("inconclusive", wanted, f"{said}: not known well enough to compare it with {number(wanted)}, {whose}")
-    return verdict("conform", wanted, f"{said}, and {number(wanted)} is {whose}{_below(case, wanted, bound, slack)}")
+    reached = f"{said}, {whose}" if exact is None else f"{said}, and {number(wanted)} is {whose}"
+    return verdict("conform", wanted, reached + _below(case, wanted, bound, slack))
 
 
 def _below(case: Case, length: Fraction, bound: Fraction | None, slack: Fraction) -> str:
     """How far a length is from what lossless verifiers can have."""
     if bound is None:
-        return ""
-    if not ceilings.attained(case):
-        return f"; no lossless verifier exceeds {number(bound)}"
+        return "; too many draft trees for a ceiling"
     if bound - length <= slack:
         return "; optimal: no lossless verifier has more"
-    conditionally = "conditionally optimal, and " if "conditionally_optimal" in case.subject.claims and case.subject.family else ""
-    return f"; {conditionally}the ceiling is {number(bound)}, {number(bound - length)} more"
+    if not ceilings.attained(case):
+        return f"; no lossless verifier exceeds {number(bound)}, a bound that need not be reached: too many draft trees for the ceiling"
+    claimed = "conditionally_optimal" in case.subject.claims and case.subject.family in ceilings.CONDITIONALLY_OPTIMAL
+    return f"; {'conditionally optimal, and ' if claimed else ''}the ceiling is {number(bound)}, {number(bound - length)} more"
 
 
 def after(prefix: tuple[int, ...]) -> str:
