@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from draftproof.reference.budgets import RoundCost, caddtree, gains, smallest_maximiser, throughput
 from draftproof.reference.budgets.throughput import discriminants, one_peak
 from draftproof.reference.models import marginal
-from draftproof.reference.rational import Rational, fraction, rational
+from draftproof.reference.rational import Rational, decimal, fraction, rational
 
 from .builders import BudgetRule, Overwrote, choose, taker_of
 from .marginal_instances import MarginalInstance, Variant, named_instance, variants
-from .report import Failure, Report
-from .subjects import SubjectError
+from .one_by_one import Observe, Record, one_by_one
+from .report import Report
 from .verdicts import Verdict
 
 TOLERANCE = 1e-6
@@ -37,19 +38,27 @@ class BudgetInstance:
         return RoundCost(self.draft, self.verify)
 
 
-def judge_rule(subject: "BudgetRule | Callable[..., Any]", instances: Iterable[BudgetInstance] | None = None, tolerance: float = TOLERANCE) -> Report:
-    """Judge a budget rule on ``instances`` (default all): a verdict *budget* on each, or an error where it could not be called."""
+def judge_rule(
+    subject: "BudgetRule | Callable[..., Any]",
+    instances: Iterable[BudgetInstance] | None = None,
+    tolerance: float = TOLERANCE,
+    *,
+    time_limit: float = 120.0,
+    observe: Observe | None = None,
+    record: Record | None = None,
+) -> Report:
+    """Judge a budget rule on ``instances`` (default all): a verdict *budget* on each, or an error where it could not be called.
+
+    ``time_limit``: seconds per instance.  ``observe`` and ``record`` follow the run, as in ``check``.
+    """
     one = taker_of(subject, BudgetRule)
     assert isinstance(one, BudgetRule)
-    report = Report(settings={"tolerance": tolerance})
-    for instance in budget_instances() if instances is None else instances:
-        try:
-            report.verdicts.append(budget(one, instance, tolerance))
-        except SubjectError as error:
-            report.errors.append(Failure(one.name, instance.name, str(error)))
-        except Exception as error:  # the subject's own code may raise anything
-            report.errors.append(Failure(one.name, instance.name, f"raised {type(error).__name__}: {error}"))
-    return report
+
+    def verdicts(instance: BudgetInstance) -> list[Verdict]:
+        return [budget(one, instance, tolerance)]
+
+    work = [(each.name, partial(verdicts, each)) for each in (budget_instances() if instances is None else instances)]
+    return one_by_one(one.name, work, {"tolerance": tolerance, "time_limit": time_limit}, time_limit, observe, record)
 
 
 def budget(subject: BudgetRule, instance: BudgetInstance, tolerance: float = TOLERANCE) -> Verdict:
@@ -148,7 +157,7 @@ def _loss(added: Sequence[Rational], cost: RoundCost) -> Rational:
 
 def _short(number: Rational) -> str:
     text = str(number)
-    return text if len(text) <= 12 else f"{float(number):.6g}"
+    return text if len(text) <= 12 else decimal(number, 6)
 
 
 def _unimodality(name: str, outcome: str, loss: Rational, message: str, details: dict[str, Any]) -> Verdict:

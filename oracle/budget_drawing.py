@@ -1,22 +1,31 @@
 """A budget problem as a picture: throughput against tree size, and the tree of the best size."""
 
 from itertools import accumulate
-from math import exp, log
 
 from draftproof.reference.budgets import caddtree, smallest_maximiser, throughput
+from draftproof.reference.budgets.truncation import mass
 from draftproof.reference.models import spell
+from draftproof.reference.rational import decimal, rational
 
 from .budget_file import BudgetProblem
-from .drawing import Curve, Drawing, TreeNode, chart, stacked, tree
+from .drawing import Curve, Drawing, DrawingError, TreeNode, chart, stacked, tree
+
+SMALLEST, LARGEST = rational("1e-200"), rational("1e200")
+"""Between them a throughput can be drawn."""
 
 MOST_DRAWN = 80
 """Nodes of a tree that are drawn; the rest is counted in the title."""
 
 
 def draw(problem: BudgetProblem) -> Drawing:
-    """The curve, with the greedy and the best choice marked, above the best tree."""
+    """The curve, with the greedy and the best choice marked, above the best tree.
+
+    Raises DrawingError where the throughput is a number that floats cannot hold.
+    """
     added = problem.gains()
     curve = throughput(added, problem.cost)
+    if not all(SMALLEST < rate < LARGEST for rate in curve):
+        raise DrawingError(f"throughput runs from {decimal(min(curve))} to {decimal(max(curve))}: choose another unit of time")
     greedy, best = caddtree(added, problem.cost), smallest_maximiser(curve)
     marks = [(best, float(curve[best]), f"best: {best} nodes" if best != greedy else f"best, and where greedy stops: {best} nodes")]
     if greedy != best:
@@ -31,10 +40,9 @@ def draw(problem: BudgetProblem) -> Drawing:
 def _tree(problem: BudgetProblem, nodes: int) -> Drawing:
     paths = problem.tree(nodes)
     shown = [(), *paths[:MOST_DRAWN]]
-    masses = [1.0, *(exp(sum(log(float(problem.marginals[d][t])) for d, t in enumerate(path))) for path in shown[1:])]
     index = {path: place for place, path in enumerate(shown)}
     drawn = [TreeNode(None, "", "ink", "root: the last token chosen")]
-    for path, weight in zip(shown[1:], masses[1:], strict=True):
-        drawn.append(TreeNode(index[path[:-1]], str(path[-1]), "a", f"{spell(path)}: mass {weight:.4g}"))
+    for path in shown[1:]:
+        drawn.append(TreeNode(index[path[:-1]], str(path[-1]), "a", f"{spell(path)}: mass {decimal(mass(problem.marginals, path), 4)}"))
     more = f", the first {MOST_DRAWN} shown" if len(paths) > MOST_DRAWN else ""
     return tree(f"The best tree: {len(paths)} nodes{more}", drawn)

@@ -138,18 +138,23 @@ def build(subject: Builder, rows: np.ndarray, nodes: int) -> list[Answer]:
     """Call a builder on rows [B, L, V].  Raises SubjectError for an answer that is not of the promised form, Overwrote for a changed input."""
     if subject.batched:
         return _answers(subject, _called(subject, rows, nodes), len(rows))
-    return [_answers(subject, tuple(_batch_of_one(part) for part in _parts(_called(subject, row, nodes))), 1)[0] for row in rows]
+    return [_answers(subject, _called(subject, row, nodes), 1)[0] for row in rows]
 
 
 def choose(subject: BudgetRule, rows: np.ndarray, draft: float, verify: Sequence[float]) -> list[int]:
     """Call a budget rule on rows [B, L, V]: a number of nodes each.  Raises as ``build``."""
-    costs = np.asarray(verify, dtype=np.float64)  # whatever the logits are: rounding costs would be our fault, not the subject's
+    costs: Any = np.array(verify, dtype=np.float64)  # whatever the logits are: rounding costs would be our fault, not the subject's
     if subject.framework == "torch":
         costs = _torch(subject).from_numpy(costs).to(subject.device)
     if subject.batched:
         chosen = _array(subject, _called(subject, rows, draft, costs), "the budgets")
     else:
-        chosen = np.array([_array(subject, _called(subject, row, draft, costs), "the budget").reshape(()) for row in rows])
+        each = [_array(subject, _called(subject, row, draft, costs), "the budget") for row in rows]
+        if wrong := [one for one in each if one.size != 1]:
+            raise SubjectError(f"{subject.name} returned a budget of shape {list(wrong[0].shape)}, not one integer")
+        chosen = np.array([one.reshape(()) for one in each])
+    if not np.array_equal(_array(subject, costs, "its cost table"), np.array(verify, dtype=np.float64)):
+        raise Overwrote("overwrites the cost table it is given")
     if chosen.shape != (len(rows),) or chosen.dtype.kind not in "iu":
         raise SubjectError(f"{subject.name} returned budgets of shape {list(chosen.shape)} and type {chosen.dtype}, not [{len(rows)}] integers")
     return [int(nodes) for nodes in chosen]
@@ -173,21 +178,23 @@ def _parts(answer: Any) -> tuple[Any, ...]:
     return parts if 3 <= len(parts) <= 5 else ()
 
 
-def _batch_of_one(part: Any) -> Any:
-    return None if part is None else part[None]
-
-
 def _answers(subject: Builder, answer: Any, size: int) -> list[Answer]:
     parts = _parts(answer)
     if not parts:
         raise SubjectError(f"{subject.name} returned {type(answer).__name__}, not (tokens, parents, valid)")
+    if any(part is None for part in parts[:3]):
+        raise SubjectError(f"{subject.name} returned None for tokens, parents or valid")
     names = ("tokens", "parents", "valid", *MASK_AND_DEPTH)
     arrays = {name: _array(subject, part, name) for name, part in zip(names, parts, strict=False) if part is not None}
+    if not subject.batched:
+        arrays = {name: array[None] for name, array in arrays.items()}
     shape = arrays["tokens"].shape
     for name, array in arrays.items():
         wanted = (*shape, shape[-1]) if name == "mask" else shape
         if array.shape != wanted or len(shape) != 2 or shape[0] != size or shape[1] < 1:
-            raise SubjectError(f"{subject.name} returned {name} of shape {list(array.shape)} for a batch of {size}, not [{size}, 1 + nodes]")
+            form = "1 + nodes" if not subject.batched else f"{size}, 1 + nodes"
+            given = list(array.shape) if subject.batched else list(array.shape[1:])
+            raise SubjectError(f"{subject.name} returned {name} of shape {given}, not [{form}{', 1 + nodes' if name == 'mask' else ''}]")
         kinds = "b" if name in ("valid", "mask") else "iu"
         if array.dtype.kind not in kinds:
             raise SubjectError(f"{subject.name} returned {name} of type {array.dtype}, not {'bool' if kinds == 'b' else 'integers'}")

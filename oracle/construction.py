@@ -9,6 +9,7 @@ Which of equal masses is taken is nobody's business.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from draftproof.reference.rational import fraction
 
 from .builders import Answer, Builder, Overwrote, build, taker_of
 from .marginal_instances import MarginalInstance, Variant, marginal_instances, variants
-from .report import Failure, Report
-from .subjects import SubjectError
+from .one_by_one import Observe, Record, one_by_one
+from .report import Report
 from .verdicts import Verdict
 
 TOLERANCE = 1e-6
@@ -42,20 +43,26 @@ class Fault(Exception):
 
 
 def judge_builder(
-    subject: "Builder | Callable[..., Any]", instances: Iterable[MarginalInstance] | None = None, tolerance: float = TOLERANCE
+    subject: "Builder | Callable[..., Any]",
+    instances: Iterable[MarginalInstance] | None = None,
+    tolerance: float = TOLERANCE,
+    *,
+    time_limit: float = 120.0,
+    observe: Observe | None = None,
+    record: Record | None = None,
 ) -> Report:
-    """Judge a tree builder on ``instances`` (default all): a verdict *construction* on each, or an error where it could not be called."""
+    """Judge a tree builder on ``instances`` (default all): a verdict *construction* on each, or an error where it could not be called.
+
+    ``time_limit``: seconds per instance.  ``observe`` and ``record`` follow the run, as in ``check``.
+    """
     one = taker_of(subject, Builder)
     assert isinstance(one, Builder)
-    report = Report(settings={"tolerance": tolerance})
-    for instance in marginal_instances() if instances is None else instances:
-        try:
-            report.verdicts.append(construction(one, instance, tolerance))
-        except SubjectError as error:
-            report.errors.append(Failure(one.name, instance.name, str(error)))
-        except Exception as error:  # the subject's own code may raise anything
-            report.errors.append(Failure(one.name, instance.name, f"raised {type(error).__name__}: {error}"))
-    return report
+
+    def verdicts(instance: MarginalInstance) -> list[Verdict]:
+        return [construction(one, instance, tolerance)]
+
+    work = [(each.name, partial(verdicts, each)) for each in (marginal_instances() if instances is None else instances)]
+    return one_by_one(one.name, work, {"tolerance": tolerance, "time_limit": time_limit}, time_limit, observe, record)
 
 
 def construction(subject: Builder, instance: MarginalInstance, tolerance: float = TOLERANCE) -> Verdict:

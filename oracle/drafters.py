@@ -92,14 +92,19 @@ class DraftCaller:
         """(tokens, parents, valid, declared) as numpy arrays, declared filled in where the subject says None."""
         rows = self._tensor(np.repeat(self._rows[None], size, axis=0), self.subject.dtype)
         answer = self.subject.call(rows, **randomness)
+        if not np.array_equal(self._array(rows), np.broadcast_to(self._rows, (size, *self._rows.shape))):
+            raise self._nonsense("overwrites the rows it is given")
         if not isinstance(answer, tuple | list) or len(answer) != 4:
             raise self._nonsense("does not return (tokens, parents, valid, declared)")
-        tokens, parents, valid = (self._array(value).astype(np.int64) for value in answer[:3])
-        if tokens.ndim != 2 or len(tokens) != size or not tokens.shape == parents.shape == valid.shape:
-            raise self._nonsense(f"returns tokens, parents, valid of shapes {tokens.shape}, {parents.shape}, {valid.shape}, not [{size}, N]")
+        tokens, parents, valid = (self._array(value) for value in answer[:3])
+        if tokens.ndim != 2 or len(tokens) != size or not tokens.shape[1] or not tokens.shape == parents.shape == valid.shape:
+            raise self._nonsense(f"returns tokens, parents, valid of shapes {tokens.shape}, {parents.shape}, {valid.shape}, not [{size}, N], N >= 1")
+        if tokens.dtype.kind not in "iu" or parents.dtype.kind not in "iu" or valid.dtype.kind != "b":
+            raise self._nonsense(f"returns tokens, parents, valid of types {tokens.dtype}, {parents.dtype}, {valid.dtype}, not integers and bool")
+        tokens, parents, valid = (part.astype(np.int64) for part in (tokens, parents, valid))
         declared = (tokens[..., None] == np.arange(self.vocabulary)) if answer[3] is None else self._array(answer[3])
-        if declared.shape != (*tokens.shape, self.vocabulary):
-            raise self._nonsense(f"returns declared laws of shape {declared.shape}, not {(*tokens.shape, self.vocabulary)}")
+        if declared.shape != (*tokens.shape, self.vocabulary) or declared.dtype.kind not in "fiub":
+            raise self._nonsense(f"returns declared laws of shape {declared.shape}, {declared.dtype}, not {(*tokens.shape, self.vocabulary)}, floats")
         return tokens, parents, valid, declared.astype(np.float64)
 
     def _slots(self, tokens: np.ndarray, parents: np.ndarray, valid: np.ndarray, declared: np.ndarray) -> Iterator[Drawn]:
@@ -135,7 +140,11 @@ class DraftCaller:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.subject.device, getattr(torch, dtype))
 
     def _array(self, value: Any) -> np.ndarray:
-        return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        try:
+            held = value.detach().cpu() if hasattr(value, "detach") else value
+            return np.asarray(held.double() if hasattr(held, "is_floating_point") and held.is_floating_point() else held)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise self._nonsense(f"returns what is not an array: {error}") from None
 
     def _nonsense(self, what: str) -> SubjectError:
         return SubjectError(f"{self.subject.name} {what}")

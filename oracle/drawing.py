@@ -1,52 +1,125 @@
-"""Small drawings as SVG text: a chart of curves and a tree, standing alone, readable on light and dark pages, no library needed."""
+"""Small drawings: a chart of curves and a tree.  As SVG text they stand alone, are readable on light and dark pages, and need no library."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from math import floor, log10
+from typing import Any
 
 COLOURS = {"ink": "#1f2328", "faint": "#d0d7de", "page": "#ffffff", "a": "#0969da", "b": "#bc4c00", "c": "#1a7f37"}
 DARK = {"ink": "#e6edf3", "faint": "#30363d", "page": "#0d1117", "a": "#58a6ff", "b": "#f0883e", "c": "#3fb950"}
 """Names of colours, on a light page and on a dark one."""
 
 
+class DrawingError(Exception):
+    """A drawing that cannot be made, and why."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words from (x, y) on the baseline; ``anchor``: start, middle or end; ``turn``: degrees, clockwise; ``halo``: the page's colour around them."""
+
+    x: float
+    y: float
+    words: str
+    anchor: str = "start"
+    colour: str = "ink"
+    size: int = 12
+    turn: int = 0
+    halo: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """Straight pieces from point to point."""
+
+    points: tuple[tuple[float, float], ...]
+    colour: str = "ink"
+    width: float = 1.0
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A disc, or a circle filled with the page's colour; ``note`` shows when pointed at."""
+
+    x: float
+    y: float
+    radius: float = 3.0
+    colour: str = "a"
+    hollow: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shapes moved by (x, y)."""
+
+    x: float
+    y: float
+    shapes: "Sequence[Shape]"
+
+
+Shape = Text | Line | Dot | Group
+
+
 @dataclass
 class Drawing:
-    """Shapes on a page of ``width`` by ``height`` pixels; y grows downwards.  ``title`` is what a screen reader says."""
+    """Shapes on a page of ``width`` by ``height`` pixels, later ones on top; y grows downwards.  ``title`` is what a screen reader says."""
 
     width: float
     height: float
     title: str
-    shapes: list[str] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
 
-    def text(
-        self, x: float, y: float, words: str, anchor: str = "start", colour: str = "ink", size: int = 12, turn: int = 0, halo: bool = False
-    ) -> None:
-        turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
-        style = f'text-anchor="{anchor}" font-size="{size}" {_paint(fill=colour)}'
-        if halo:  # the same words in the page's colour behind, so that lines do not cross them
-            behind = f'text-anchor="{anchor}" font-size="{size}" stroke-width="4" {_paint(fill="page", stroke="page")}'
-            self.shapes.append(f'<text x="{x:.1f}" y="{y:.1f}" {behind}{turned} aria-hidden="true">{escape(words)}</text>')
-        self.shapes.append(f'<text x="{x:.1f}" y="{y:.1f}" {style}{turned}>{escape(words)}</text>')
+    def text(self, x: float, y: float, words: str, anchor: str = "start", **more: Any) -> None:
+        self.shapes.append(Text(x, y, words, anchor, **more))
 
     def line(self, points: Iterable[tuple[float, float]], colour: str = "ink", width: float = 1.0, dashed: bool = False) -> None:
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        dash = ' stroke-dasharray="4 3"' if dashed else ""
-        self.shapes.append(f'<polyline points="{path}" fill="none" stroke-width="{width:g}" {_paint(stroke=colour)}{dash}/>')
+        self.shapes.append(Line(tuple(points), colour, width, dashed))
 
-    def dot(self, x: float, y: float, radius: float = 3.0, colour: str = "a", hollow: bool = False, note: str = "") -> None:
-        paint = _paint(fill="page" if hollow else colour, stroke=colour)
-        inside = f"<title>{escape(note)}</title>" if note else ""
-        self.shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {paint}>{inside}</circle>')
+    def dot(self, x: float, y: float, radius: float = 3.0, colour: str = "a", **more: Any) -> None:
+        self.shapes.append(Dot(x, y, radius, colour, **more))
 
     def place(self, other: "Drawing", x: float, y: float) -> None:
         """Another drawing, its upper left corner at (x, y)."""
-        self.shapes.append(f'<g transform="translate({x:.1f} {y:.1f})">{"".join(other.shapes)}</g>')
+        self.shapes.append(Group(x, y, other.shapes))
 
     def svg(self) -> str:
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" role="img">'
         page = f'<rect width="{self.width:g}" height="{self.height:g}" {_paint(fill="page")}/>'
-        return "\n".join([head, f"<title>{escape(self.title)}</title><style>{_style()}</style>", page, *self.shapes, "</svg>\n"])
+        return "\n".join([head, f"<title>{escape(self.title)}</title><style>{_style()}</style>", page, *map(_svg, self.shapes), "</svg>\n"])
+
+
+def rendered(drawing: Drawing, suffix: str) -> bytes:
+    """The drawing as a file of this suffix, .svg or .png.  Raises DrawingError for any other, and where what .png needs is not installed."""
+    if suffix.lower() == ".svg":
+        return drawing.svg().encode()
+    if suffix.lower() == ".png":
+        from .drawing_png import png
+
+        return png(drawing)
+    raise DrawingError("give a file name that ends in .svg or .png")
+
+
+def _svg(shape: Shape) -> str:
+    if isinstance(shape, Group):
+        return f'<g transform="translate({shape.x:.1f} {shape.y:.1f})">{"".join(map(_svg, shape.shapes))}</g>'
+    if isinstance(shape, Line):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape.points)
+        dash = ' stroke-dasharray="4 3"' if shape.dashed else ""
+        return f'<polyline points="{path}" fill="none" stroke-width="{shape.width:g}" {_paint(stroke=shape.colour)}{dash}/>'
+    if isinstance(shape, Dot):
+        paint = _paint(fill="page" if shape.hollow else shape.colour, stroke=shape.colour)
+        inside = f"<title>{escape(shape.note)}</title>" if shape.note else ""
+        return f'<circle cx="{shape.x:.1f}" cy="{shape.y:.1f}" r="{shape.radius:g}" {paint}>{inside}</circle>'
+    turned = f' transform="rotate({shape.turn} {shape.x:.1f} {shape.y:.1f})"' if shape.turn else ""
+    place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" text-anchor="{shape.anchor}" font-size="{shape.size}"'
+    words = f"<text {place} {_paint(fill=shape.colour)}{turned}>{escape(shape.words)}</text>"
+    if not shape.halo:  # else the same words in the page's colour behind, so that lines do not cross them
+        return words
+    behind = f'stroke-width="4" {_paint(fill="page", stroke="page")}'
+    return f'<text {place} {behind}{turned} aria-hidden="true">{escape(shape.words)}</text>{words}'
 
 
 def stacked(title: str, drawings: Sequence[Drawing]) -> Drawing:

@@ -45,22 +45,35 @@ class Engine:
 
     def draft(self, path: Sequence[int]) -> list[float]:
         """Draft row after the cache and ``path``, which starts with the root's token.  The draft state is read only."""
-        return self._row(self._toy.draft, (*self._cache, *map(int, path)))
+        return self._row(self._toy.draft, (*self._cache, *map(self._token, path)))
 
     def target(self, tokens: Sequence[int], parents: Sequence[int]) -> list[list[float]]:
-        """Target rows after every node of a tree, in one pass.  Node 0 is the root; a parent comes before its children, the root is its own."""
+        """Target rows after every node of a tree, in one pass.  Node 0 is the root; a parent comes before its children, the root is its own.
+
+        A token of -1 is padding: it has rows, which mean nothing.
+        """
         paths: list[Prefix] = []
+        if not len(tokens) or len(tokens) != len(parents):
+            raise ValueError(f"{len(tokens)} tokens and {len(parents)} parents: a tree has a root, and one parent for every token")
         for node, (token, parent) in enumerate(zip(tokens, parents, strict=True)):
             if node and not 0 <= int(parent) < node:
                 raise ValueError(f"node {node} has parent {parent}: parents come before their children")
-            paths.append((*(paths[int(parent)] if node else ()), int(token)))
+            paths.append((*(paths[int(parent)] if node else ()), self._token(token, least=-1)))
         self._scored = [int(token) for token in tokens]
         return [self._row(self._toy.target, (*self._cache, *path)) for path in paths]
 
     def keep(self, nodes: Sequence[int]) -> None:
         """Append the state of these nodes of the last ``target`` pass to the cache, in the order given; what is not kept is rolled back."""
+        for node in nodes:
+            if not 0 <= int(node) < len(self._scored):
+                raise ValueError(f"node {node} cannot be kept: the last pass scored {len(self._scored)} nodes, and keeping ends it")
         self._cache = (*self._cache, *(self._scored[int(node)] for node in nodes))
         self._scored = []
+
+    def _token(self, token: int, least: int = 0) -> int:
+        if not least <= int(token) < self.vocabulary:
+            raise ValueError(f"{token} is not a token below {self.vocabulary}")
+        return int(token)
 
     def _row(self, model: Model, prefix: Prefix) -> list[float]:
         law = model(prefix)

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from math import ceil, log
 from typing import Any
 
@@ -19,12 +20,12 @@ from draftproof.reference.laws import Law
 from .declared import Deviation, Draw, describe, deviations
 from .draft_capital import log_capital, upper_bound
 from .drafters import DraftCaller, Drafter, drafter_of
+from .one_by_one import Observe, Record, one_by_one
 from .predictable import predictable
 from .read_drafter import DraftLaw, DraftRandomness, distinct, enumerated, integrated
 from .readings.refused import Refused
-from .report import Failure, Report
+from .report import Report
 from .sampling import _seeded
-from .subjects import SubjectError
 from .verdicts import DEFAULT_TOLERANCE, Verdict
 
 ROWS: Mapping[str, list[list[int]]] = {
@@ -46,38 +47,30 @@ def check_drafter(
     tolerance: float | None = None,
     seed: int = 0,
     time_limit: float = 120.0,
-    observe: Callable[[str, int, int], None] | None = None,
-    record: Callable[[Verdict | Failure], None] | None = None,
+    observe: Observe | None = None,
+    record: Record | None = None,
 ) -> Report:
     """Is every draft token drawn from the law it declares?
 
     ``rows``: name -> weights of every position, default ``ROWS``.  The other settings are those of ``check``; the strongest way of reading that
     applies is used: integrate for drafters that take uniforms, enumerate for others, else sample.
     """
-    one, report = drafter_of(subject), Report(settings={"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit})
-    chosen = ROWS if rows is None else rows
-    for done, (name, weights) in enumerate(chosen.items()):
-        if observe:
-            observe(f"{one.name} on {name}", done, len(chosen))
+    one, chosen = drafter_of(subject), ROWS if rows is None else rows
+    settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
+
+    def verdicts(name: str, weights: list[list[int]]) -> Iterable[Verdict]:
         caller = DraftCaller(one, [Law.row(row) for row in weights], len(weights[0]))
-        found: list[Verdict | Failure]
-        try:
-            found = [*_judged(caller, name, way, alpha / len(chosen), tolerance, seed, time.monotonic() + time_limit)]
-        except (SubjectError, Refused) as error:
-            found = [Failure(one.name, name, str(error))]
-        except Exception as error:  # the subject's own code may raise anything
-            found = [Failure(one.name, name, f"raised {type(error).__name__}: {error}")]
-        for item in found:
-            (report.errors if isinstance(item, Failure) else report.verdicts).append(item)  # type: ignore[arg-type]
-            if record:
-                record(item)
-    return report
+        return _judged(caller, name, way, alpha / len(chosen), tolerance, seed, time_limit / 3)
+
+    work = [(name, partial(verdicts, name, weights)) for name, weights in chosen.items()]
+    return one_by_one(one.name, work, settings, time_limit, observe, record)
 
 
 def _judged(
-    caller: DraftCaller, name: str, way: str | None, alpha: float, tolerance: float | None, seed: int, deadline: float
+    caller: DraftCaller, name: str, way: str | None, alpha: float, tolerance: float | None, seed: int, share: float
 ) -> Iterable[Verdict]:
-    subject = caller.subject
+    """``share``: seconds for reading exactly, and again for sampling where that is refused."""
+    subject, deadline = caller.subject, time.monotonic() + share
     try:
         if way == "sample":
             raise Refused("sampling was asked for")
@@ -92,7 +85,7 @@ def _judged(
     except Refused:
         if way not in (None, "sample"):
             raise
-        yield _from_samples(caller, name, alpha, DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance, seed, deadline)
+        yield _from_samples(caller, name, alpha, DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance, seed, time.monotonic() + share)
     if subject.layout == "draftproof":
         yield _paired(caller, name, seed)
 

@@ -9,7 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
+from itertools import islice
 from math import log
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -23,8 +26,9 @@ from .confidence import total_variation_upper_bound
 from .engine import Engine, Toy, toys
 from .eprocess import stream_log_e_value
 from .generators import Generator, generator_of
+from .one_by_one import Observe, Record, one_by_one
 from .readings.refused import Refused
-from .report import Failure, Report
+from .report import Report
 from .sampling import _seeded
 from .subjects import SubjectError
 from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, as_json, describe
@@ -41,8 +45,8 @@ def check_generator(
     tolerance: float | None = None,
     seed: int = 0,
     time_limit: float = 120.0,
-    observe: Callable[[str, int, int], None] | None = None,
-    record: Callable[[Verdict | Failure], None] | None = None,
+    observe: Observe | None = None,
+    record: Record | None = None,
 ) -> Report:
     """Does this generator emit what the target would, over several rounds?
 
@@ -50,22 +54,12 @@ def check_generator(
     those of ``check``.
     """
     one, chosen = generator_of(subject), list(toys() if tasks is None else tasks)
-    report = Report(settings={"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit})
-    for done, toy in enumerate(chosen):
-        if observe:
-            observe(f"{one.name} on {toy.name}", done, len(chosen))
-        try:
-            runs = _Runs(one, toy)
-            found: list[Verdict | Failure] = [*runs.judged(way, alpha / len(chosen), tolerance, seed, time.monotonic() + time_limit)]
-        except (SubjectError, Refused) as error:
-            found = [Failure(one.name, toy.name, str(error))]
-        except Exception as error:  # the subject's own code may raise anything
-            found = [Failure(one.name, toy.name, f"raised {type(error).__name__}: {error}")]
-        for item in found:
-            (report.errors if isinstance(item, Failure) else report.verdicts).append(item)  # type: ignore[arg-type]
-            if record:
-                record(item)
-    return report
+    settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
+
+    def verdicts(toy: Toy) -> Iterable[Verdict]:
+        return _Runs(one, toy).judged(way, alpha / len(chosen), tolerance, seed, time_limit / 3)
+
+    return one_by_one(one.name, [(toy.name, partial(verdicts, toy)) for toy in chosen], settings, time_limit, observe, record)
 
 
 class _Runs:
@@ -90,25 +84,26 @@ class _Runs:
         """What one generation emits.  Raises SubjectError when that is no sequence of tokens."""
         answer = self.subject.call(Engine(self.toy), **randomness)
         try:
-            emitted = tuple(int(token) for token in answer)
+            emitted = tuple(index(token) for token in islice(answer, self.toy.length + 1))  # an endless answer is too long, and no more
         except TypeError:
-            raise SubjectError(f"{self.subject.name} returns {answer!r}, not a sequence of tokens") from None
+            raise SubjectError(f"{self.subject.name} returns {answer!r:.200}, not a sequence of integers") from None
         if any(not 0 <= token < self.toy.vocabulary for token in emitted):
             raise SubjectError(f"{self.subject.name} emits {list(emitted)}: tokens must be below {self.toy.vocabulary}")
         return emitted
 
-    def judged(self, way: str | None, alpha: float, tolerance: float | None, seed: int, deadline: float) -> list[Verdict]:
-        """The verdicts, by the strongest way of reading that applies."""
+    def judged(self, way: str | None, alpha: float, tolerance: float | None, seed: int, share: float) -> list[Verdict]:
+        """The verdicts, by the strongest way of reading that applies.  ``share``: seconds for each way."""
         if way not in (None, "enumerate", "sample"):
             raise Refused(f"{self.subject.name} is a generator, which is enumerated or sampled, not read by {way}")
         try:
             if way == "sample":
                 raise Refused("sampling was asked for")
-            return self._enumerated(Fraction(DEFAULT_TOLERANCE["enumerate"] if tolerance is None else tolerance), deadline)
+            return self._enumerated(Fraction(DEFAULT_TOLERANCE["enumerate"] if tolerance is None else tolerance), time.monotonic() + share)
         except Refused:
             if way == "enumerate":
                 raise
-            return self._sampled(alpha, Fraction(DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance), seed, deadline)
+            limit = Fraction(DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance)
+            return self._sampled(alpha, limit, seed, time.monotonic() + share)
 
     def _enumerated(self, limit: Fraction, deadline: float) -> list[Verdict]:
         from .readings.enumerate import enumerate_law, scripted_generator

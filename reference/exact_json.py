@@ -47,7 +47,11 @@ def known_keys(given: Mapping[str, Any], keys: Iterable[str], what: str) -> None
 
 def number(value: Any, what: str) -> str:
     """The text of an integer, a decimal or a string such as "3/8".  Raises FormatError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or not _NUMBER.fullmatch(text := str(value)):
+    try:
+        text = str(value)
+    except ValueError:  # an integer of more digits than Python prints
+        text = ""
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or not _NUMBER.fullmatch(text):
         raise FormatError(f"{what} is not a number: {shown(value)}")
     return text
 

@@ -5,7 +5,9 @@ Set ``DRAFTPROOF_RATIONAL=fraction`` to use the standard library's type even whe
 """
 
 import os
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +40,19 @@ def rational(number: Any) -> Rational:
 def fraction(number: Any) -> Fraction:
     """An exact rational of either type as ``fractions.Fraction``."""
     return number if isinstance(number, Fraction) else Fraction(_portable(number))
+
+
+def decimal(number: Any, digits: int = 9) -> str:
+    """An exact rational to so many digits, also where no float is near: 10^-400 is not printed as 0."""
+    exact = fraction(number)
+    try:
+        near = float(exact)
+    except OverflowError:
+        near = inf
+    if isfinite(near) and (near or not exact):
+        return f"{near:.{digits}g}"
+    with localcontext(prec=digits):
+        return f"{(Decimal(exact.numerator) / Decimal(exact.denominator)).normalize():e}"
 
 
 def _portable(number: Any) -> Any:

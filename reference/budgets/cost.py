@@ -26,8 +26,10 @@ class RoundCost:
     def __call__(self, nodes: int) -> Rational:
         """C(n), the cost of a round whose tree has n nodes.
 
-        Raises ValueError when it is not positive: the table is wrong, or extended too far.
+        Raises ValueError when it is not positive: the table is wrong, or extended too far; and for a negative number of nodes.
         """
+        if nodes < 0:
+            raise ValueError(f"there is no tree of {nodes} nodes")
         beyond = nodes - len(self.verify) + 1
         total = self.draft + (self.verify[nodes] if beyond <= 0 else self.verify[-1] + beyond * self._last_slope)
         if total <= 0:

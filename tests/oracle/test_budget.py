@@ -91,6 +91,18 @@ def test_impossible_sizes_and_nonsense() -> None:
     assert judge_rule(rule(lambda logits, draft, verify: None)).outcome == "error"
     with pytest.raises(SubjectError, match="not \\[2\\] integers"):
         choose(BudgetRule(lambda logits, draft, verify: [1], "short", framework="numpy"), np.zeros((2, 1, 2)), 1.0, [1.0])
+    with pytest.raises(SubjectError, match="a budget of shape \\[2\\], not one integer"):
+        choose(rule(lambda logits, draft, verify: [0, 1]), np.zeros((2, 1, 2)), 1.0, [1.0])
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_rule_that_overwrites_its_cost_table(batched: bool) -> None:
+    def call(logits: np.ndarray, draft: float, verify: np.ndarray) -> Any:
+        verify[:] = 1
+        return np.zeros(len(logits), dtype=int) if batched else 0
+
+    verdict = budget(BudgetRule(call, "overwrites", framework="numpy", batched=batched), budget_instances()[2])
+    assert verdict.outcome == "nonconform" and verdict.message == "overwrites the cost table it is given"
 
 
 def test_unimodality() -> None:
@@ -158,8 +170,31 @@ def test_text_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     root = ElementTree.fromstring(picture.read_text())
     words = "".join(root.itertext())
     assert "best: 3 nodes" in words and "greedy stops: 0" in words and "The best tree: 3 nodes" in words
-    assert main(["budget", written(tmp_path, EXAMPLE), "--plot", str(tmp_path / "out.bmp")]) == 2
-    assert main(["budget", written(tmp_path, EXAMPLE), "--plot", str(tmp_path / "no" / "out.svg")]) == 2
+    for wrong in ("out.bmp", "out", "no/out.svg"):
+        assert main(["budget", written(tmp_path, EXAMPLE), "--plot", str(tmp_path / wrong)]) == 2
+    (tmp_path / "folder.svg").mkdir()
+    assert main(["budget", written(tmp_path, EXAMPLE), "--plot", str(tmp_path / "folder.svg")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["budget.json", "folder.svg", "out.svg"], "no half files"
+
+
+def test_png(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    picture = tmp_path / "out.PNG"
+    assert main(["budget", written(tmp_path, EXAMPLE), "--plot", str(picture)]) == 0
+    with image.open(picture) as drawn:
+        assert drawn.format == "PNG" and drawn.size[0] == 1280 and len(drawn.getcolors(1 << 20)) > 10
+
+
+def test_numbers_that_no_float_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    huge = {**EXAMPLE, "cost": {"draft": "1e999", "verify": ["1e999", "3e999", "3e999"]}}
+    assert main(["budget", written(tmp_path, huge)]) == 0
+    said = capsys.readouterr().out
+    assert "5e-1000" in said and "costs 2e+999 more" in said
+    assert main(["budget", written(tmp_path, huge), "--plot", str(tmp_path / "out.svg")]) == 2
+    assert "choose another unit of time" in capsys.readouterr().err
+    tiny = {**EXAMPLE, "marginals": [["1e-999", 1]], "cost": {"draft": 0, "verify": ["1e-999"]}}
+    assert main(["budget", written(tmp_path, tiny)]) == 0 and "2e+999" in capsys.readouterr().out
 
 
 def test_candidates_are_prefixes_of_positive_mass() -> None:
@@ -216,22 +251,89 @@ def test_files_that_are_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
         load(tmp_path / "missing.json")
 
 
-def test_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "engine.py").write_text("def verify(tokens):\n    sum(range(2000 * tokens))\n\ndef broken(tokens):\n    raise MemoryError('full')\n")
+ENGINE = """
+import os, sys, time
+
+def verify(tokens):
+    print("noise")
+    sum(range(2000 * tokens))
+
+def broken(tokens):
+    raise MemoryError("full")
+
+def leaves(tokens):
+    sys.exit(0)
+
+def dies(tokens):
+    os._exit(0)
+
+def hangs(tokens):
+    time.sleep(1000)
+
+number = 3
+"""
+
+
+def test_profile(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
     where = f"{tmp_path}/engine.py"
-    quick = ["--nodes", "6", "--step", "2", "--repeats", "3", "--warmups", "1", "--draft", "1/1000"]
-    assert main(["budget", "profile", f"{where}:verify", *quick]) == 2, "a draft cost is a number of seconds"
-    quick[-1] = "0.001"
+    quick = ["--nodes", "6", "--step", "2", "--repeats", "3", "--warmups", "1", "--draft", "0.001"]
     assert main(["budget", "profile", f"{where}:verify", *quick]) == 0
-    table = json.loads(capsys.readouterr().out)
+    table = json.loads(capfd.readouterr().out)
     assert table["draft"] == "0.001" and len(table["verify"]) == 7 and all(float(entry) > 0 for entry in table["verify"])
     assert main(["budget", "profile", f"{where}:verify", *quick, "--fit"]) == 0
-    fitted = [float(entry) for entry in json.loads(capsys.readouterr().out)["verify"]]
+    fitted = [float(entry) for entry in json.loads(capfd.readouterr().out)["verify"]]
     assert min(np.diff(fitted, 2)) > -1e-7 * max(fitted), "convex, up to printing"
     assert parse({**EXAMPLE, "cost": table}).answer()["curve"]
-    assert main(["budget", "profile", f"{where}:broken", *quick]) == 2 and "MemoryError: full" in capsys.readouterr().err
-    assert main(["budget", "profile", f"{where}:missing", *quick]) == 2
-    assert main(["budget", "profile"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        ("broken", "MemoryError: full"),
+        ("leaves", "leaves(1) ended the process, with exit status 0"),
+        pytest.param("dies", "dies(1) ended the process, with exit status 0", marks=pytest.mark.slow),
+        pytest.param("hangs", "hangs(1) did not come back within the time limit of 1 s", marks=pytest.mark.slow),
+        ("number", "engine.py:number is not callable"),
+        ("missing", "has no 'missing'"),
+    ],
+)
+def test_profiling_what_does_not_work(subject: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    assert main(["budget", "profile", f"{tmp_path}/engine.py:{subject}", "--nodes", "1", "--time-limit", "1"]) == 2
+    found = capfd.readouterr()
+    assert said in found.err and not found.out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--draft", "nan"],
+        ["--draft", "inf"],
+        ["--draft=-1"],
+        ["--draft", "1/0"],
+        ["--draft", "1_0"],
+        ["--nodes=-1"],
+        ["--nodes", "x"],
+        ["--step", "0"],
+        ["--repeats", "0"],
+        ["--time-limit", "0"],
+        ["--time-limit", "nan"],
+    ],
+)
+def test_options_that_make_no_sense(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["budget", "profile", "math:sqrt", *options])
+    assert left.value.code == 2 and "Traceback" not in capsys.readouterr().err
+
+
+def test_options_of_another_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, EXAMPLE)
+    drawn, stepped = ["profile", "math:sqrt", "--plot", "a.svg"], ["check", "gpu_impl", "--step", "2"]
+    for arguments in ([file, "--fit"], [file, "--nodes", "3"], [file, "more"], drawn, stepped):
+        assert main(["budget", *arguments]) == 2, arguments
+    assert main(["budget", "profile"]) == main(["budget", "check"]) == 2
+    assert "--fit is not for budget FILE" in capsys.readouterr().err
 
 
 def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +353,53 @@ def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)[0]["outcome"] == "nonconform"
     assert main(["budget", "check", f"{tmp_path}/planted.py:grow"]) == 2
     assert main(["budget", "check", "nothing"]) == 2
-    assert main(["budget", written(tmp_path, EXAMPLE), "more"]) == 2
+
+
+HOSTILE = """
+import os, sys, time
+import numpy as np
+from draftproof.oracle.builders import budget_rule, builder
+
+@builder(framework="numpy")
+def dies(logits, nodes):
+    os._exit(0)
+
+@budget_rule(framework="numpy")
+def leaves(logits, draft, verify):
+    sys.exit(0)
+
+@budget_rule(framework="numpy")
+def hangs(logits, draft, verify):
+    while True:
+        pass
+
+@builder(framework="numpy")
+def stuck(logits, nodes):
+    np.zeros((1500, 1500)) @ np.zeros((1500, 1500))
+    time.sleep(1000)
+
+@budget_rule(framework="numpy")
+def zero(logits, draft, verify):
+    print("noise")
+    return np.zeros(len(logits), dtype=int)
+"""
+
+
+@pytest.mark.parametrize(
+    ("subject", "code", "said"),
+    [
+        ("dies", 2, "error on two-depths: ended the process, with exit status 0"),
+        ("leaves", 2, "error on plateau: ended the process, with exit status 0"),
+        ("hangs", 2, "error on plateau: did not come back within the time limit of 1 s; nothing more is asked of it"),
+        pytest.param("stuck", 2, "error on two-depths: did not come back within the time limit of 1 s", marks=pytest.mark.slow),
+        ("zero", 1, "it chooses 0 nodes where"),
+    ],
+)
+def test_subjects_that_crash_or_hang_never_pass(subject: str, code: int, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "hostile.py").write_text(HOSTILE)
+    assert main(["budget", "check", f"{tmp_path}/hostile.py:{subject}", "--time-limit", "1"]) == code
+    found = capfd.readouterr()
+    assert said in found.out and "noise" not in found.out
 
 
 def test_declaring_a_rule() -> None:

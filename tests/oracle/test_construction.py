@@ -192,7 +192,8 @@ def test_variants_hand_over_what_they_say() -> None:
         ((np.zeros((1, 2)), np.zeros((1, 2), int), np.ones((1, 2), bool)), "tokens of type float64"),
         ((np.zeros((1, 2), int), np.zeros((1, 3), int), np.ones((1, 2), bool)), "parents of shape"),
         ((np.zeros((1, 2), int), np.zeros((1, 2), int), np.ones((1, 2), int)), "valid of type"),
-        ((np.zeros((2, 2), int),) * 3, "for a batch of 1"),
+        ((np.zeros((2, 2), int),) * 3, r"shape \[2, 2\], not \[1, 1 \+ nodes\]"),
+        ((None, None, None), "returned None for tokens"),
     ],
 )
 def test_nonsense_is_an_error(answer: Any, said: str) -> None:

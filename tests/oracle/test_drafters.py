@@ -1,5 +1,6 @@
 """The verdict "declared law": every planted drafter is caught, every legal one that looks suspicious passes, in each way of reading."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -214,3 +215,39 @@ def test_decorated_drafter_goes_through_check() -> None:
     assert "declared law" in str(report)
     with pytest.raises(ValueError, match="instances are for verifiers"):
         draftproof.check(mine, [])
+
+
+def tree_of(tokens: Any, parents: Any = ((0, 0),), valid: Any = ((True, True),), declared: Any = None) -> Drafter:
+    return Drafter(lambda rows: (np.array(tokens), np.array(parents), np.array(valid), declared), "nonsense", framework="numpy")
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        (tree_of([[0, 1.5]]), "not integers and bool"),
+        (tree_of([[0, 1]], valid=[[True, 0.4]]), "not integers and bool"),
+        (tree_of([["a", "b"]]), "not integers and bool"),
+        (tree_of(np.zeros((1, 0), int), np.zeros((1, 0), int), np.zeros((1, 0), bool)), "not [1, N], N >= 1"),
+        (tree_of([[0, 1]], declared=np.full((1, 2, 3), np.nan)), "not a probability law"),
+        (tree_of([[0, 1]], declared=np.full((1, 2, 3), "x")), "declared laws of shape"),
+        (Drafter(lambda rows: (rows, rows, rows, None), "nonsense", framework="numpy"), "returns tokens, parents, valid of shapes"),
+        (Drafter(lambda rows: ([[0, 1], [0]], [[0]], [[True]], None), "nonsense", framework="numpy"), "returns what is not an array"),
+    ],
+)
+def test_nonsense_is_an_error_that_says_what(subject: Drafter, said: str) -> None:
+    (failure,) = check_drafter(subject, FULL).errors
+    assert said in failure.message
+
+
+def test_a_drafter_that_overwrites_its_rows_is_told_so() -> None:
+    def call(rows: np.ndarray) -> tuple[Any, ...]:
+        rows[:] = 0
+        return np.array([[0, 1]]), np.array([[0, 0]]), np.array([[True, True]]), None
+
+    (failure,) = check_drafter(Drafter(call, "overwrites", framework="numpy"), FULL).errors
+    assert "overwrites the rows it is given" in failure.message
+
+
+def test_a_drafter_that_hangs_is_an_error() -> None:
+    report = check_drafter(Drafter(lambda rows: time.sleep(60), "stuck"), time_limit=0.3)
+    assert len(report.errors) == 1 and "did not come back" in report.errors[0].message

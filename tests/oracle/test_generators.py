@@ -1,11 +1,14 @@
 """The generator verdict: what spoils a lossless verifier over several rounds is caught, exactly; what does not, is not."""
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from draftproof.oracle.engine import Engine, Toy, toys
@@ -269,3 +272,47 @@ def test_decorated_generator_goes_through_check_by_name(tmp_path: Path) -> None:
     report = draftproof.check(f"{tmp_path / 'mine.py'}:stale")
     assert report.outcome == "nonconform"
     assert "the next token should be" in str(report) and "ending" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda engine: engine.keep([99]), "node 99 cannot be kept: the last pass scored 0 nodes"),
+        (lambda engine: (engine.target([0], [0]), engine.keep([-1])), "node -1 cannot be kept: the last pass scored 1 nodes"),
+        (lambda engine: (engine.target([0], [0]), engine.keep([0]), engine.keep([0])), "the last pass scored 0 nodes, and keeping ends it"),
+        (lambda engine: engine.target([], []), "0 tokens and 0 parents"),
+        (lambda engine: engine.target([0], [0, 0]), "1 tokens and 2 parents"),
+        (lambda engine: engine.target([0, 9], [0, 0]), "9 is not a token below 3"),
+        (lambda engine: engine.target([0, 1], [0, 1]), "node 1 has parent 1: parents come before their children"),
+        (lambda engine: engine.draft([3]), "3 is not a token below 3"),
+        (lambda engine: [0.5], "not a sequence of integers"),
+        (lambda engine: "00", "not a sequence of integers"),
+        (lambda engine: [None], "not a sequence of integers"),
+        (lambda engine: [float("nan")], "not a sequence of integers"),
+        (lambda engine: np.zeros((1, 2), dtype=int), "not a sequence of integers"),
+        (lambda engine: [10**30], "tokens must be below 3"),
+        (lambda engine: [-1], "tokens must be below 3"),
+    ],
+)
+def test_nonsense_is_an_error_that_says_what(call: Any, said: str) -> None:
+    (failure,) = check_generator(Generator(call, "nonsense"), [TOY]).errors
+    assert said in failure.message
+
+
+def test_a_generator_that_never_ends_is_too_long() -> None:
+    verdicts = {verdict.verdict: verdict for verdict in check_generator(Generator(lambda engine: repeat(0), "endless"), [TOY]).verdicts}
+    assert verdicts["ending"].outcome == "nonconform" and "the cap is 2 tokens" in verdicts["ending"].message
+
+
+def test_a_generator_that_hangs_is_an_error() -> None:
+    report = check_generator(Generator(lambda engine: time.sleep(60), "stuck"), [TOY, LONG], time_limit=0.3)
+    assert [failure.instance for failure in report.errors] == ["toy"] and "did not come back" in report.errors[0].message
+
+
+def test_sampling_has_time_of_its_own_where_enumeration_ran_out_of_it() -> None:
+    def slow(engine: Any) -> list[int]:
+        time.sleep(0.1)
+        return [random.choices(range(3), engine.target([0], [0])[0])[0] for _ in range(3)]
+
+    verdicts = check_generator(Generator(slow, "slow"), [replace(TOY, length=3)], time_limit=6.0).verdicts
+    assert {verdict.way for verdict in verdicts} == {"sample"} and not verdicts[0].effort.startswith("0 generations")

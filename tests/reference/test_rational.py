@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftproof.reference.rational import Rational, fraction, rational
+from draftproof.reference.rational import Rational, decimal, fraction, rational
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,8 @@ def test_both_types_give_the_same_laws(pytestconfig: pytest.Config) -> None:
     assert other in ("flint", "flint.types.fmpq", "fractions")
     assert fast == standard
     assert {law[4] for law in fast} == {"0"}
+
+
+def test_decimals_of_numbers_that_no_float_is_near() -> None:
+    assert [decimal(number) for number in (0, 1, "1/3", -7, "0.1", 10**20)] == ["0", "1", "0.333333333", "-7", "0.1", "1e+20"]
+    assert decimal(Fraction(10) ** 400 / 3) == "3.33333333e+399" and decimal(-1 / Fraction(10) ** 400, 3) == "-1e-400"

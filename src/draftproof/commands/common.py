@@ -19,11 +19,15 @@ def complain(message: str) -> int:
     return USAGE_ERROR
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """Whole or not at all: a reader never sees half a file."""
     draft = path.with_name(path.name + ".part")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_bytes(content if isinstance(content, bytes) else content.encode())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def short(number: str) -> str:
@@ -35,7 +39,9 @@ def decimal(number: str) -> str:
     """Nine digits of an exact fraction."""
     from fractions import Fraction
 
-    return f"{float(Fraction(number)):.9g}"
+    from draftproof.reference import rational
+
+    return rational.decimal(Fraction(number))
 
 
 EVERY = 30.0

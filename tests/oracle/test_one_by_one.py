@@ -1,0 +1,49 @@
+"""What goes wrong in a subject costs its instance, and what was found before is kept."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from draftproof.oracle.one_by_one import one_by_one
+from draftproof.oracle.readings.refused import Refused
+from draftproof.oracle.subjects import SubjectError
+from draftproof.oracle.verdicts import Verdict
+
+
+def verdict(instance: str) -> Verdict:
+    return Verdict("subject", instance, "budget", "conform", "compare", 0.0, 0.0, "")
+
+
+def test_failures_cost_their_instance_only() -> None:
+    def fails(error: Exception) -> Any:
+        def verdicts() -> Iterator[Verdict]:
+            yield verdict("half")
+            raise error
+
+        return verdicts
+
+    seen: list[str] = []
+    errors = (SubjectError("nonsense"), Refused("no"), ValueError("bad"), MemoryError())
+    work = [*((type(error).__name__, fails(error)) for error in errors), ("fine", lambda: [verdict("fine")])]
+    report = one_by_one("subject", work, {"seed": 3}, 10.0, lambda name, done, total: seen.append(f"{name} {done}/{total}"))
+    assert [failure.message for failure in report.errors] == ["nonsense", "no", "raised ValueError: bad", "raised MemoryError: "]
+    assert len(report.verdicts) == 5 and report.outcome == "error" and report.settings == {"seed": 3}
+    assert seen[0] == "subject on SubjectError 0/5" and seen[-1] == "subject on fine 4/5"
+
+
+def test_a_hang_is_an_error_and_nothing_more_is_asked() -> None:
+    found: list[Any] = []
+
+    def hangs() -> list[Verdict]:
+        while True:
+            try:
+                time.sleep(60)
+            except Exception:  # a subject's own safety net
+                pass
+
+    start = time.monotonic()
+    report = one_by_one("subject", [("a", lambda: [verdict("a")]), ("b", hangs), ("c", hangs)], {}, 0.3, record=found.append)
+    assert time.monotonic() - start < 5
+    (failure,) = report.errors
+    assert failure.instance == "b" and "did not come back within the time limit of 0.3 s" in failure.message
+    assert found == [*report.verdicts, failure] and len(report.verdicts) == 1
