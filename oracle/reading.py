@@ -82,6 +82,8 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
     """Every branch of the subject on every tree."""
     from .readings.enumerate import enumerate_law
 
+    if getattr(case.subject.call, "out_of_process", False):
+        raise Refused("it runs in a process of its own, whose random numbers cannot be scripted")
     caller = Caller(case)
     law, failures, leaves = defaultdict[Block, Fraction](Fraction), defaultdict[str, Fraction](Fraction), 0
     for row in range(_trees(case)):

@@ -161,16 +161,21 @@ def _shown(function: Callable[..., Any]) -> dict[str, Any]:
     return shown
 
 
-def load(spec: str) -> list[Subject]:
+def load(spec: str, transcript: Path | None = None) -> list[Subject]:
     """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``, ``gpu_impl.traversal``), ``module:callable`` or
-    ``path/file.py:callable``, each with or without ``@family``.  A subject's name is a spec that loads it again.
+    ``path/file.py:callable``, or ``command:program --options`` that speaks JSON lines (``protocol``), each with or without ``@family``.  A subject's name is a spec that loads it again.
 
-    Raises SubjectError when it cannot be imported or found, saying what is missing.
+    ``transcript``: for a command, append every line exchanged to this file.  Raises SubjectError when it cannot be imported or found, saying what
+    is missing.
     """
     place, at, claimed = spec.partition("@")
     if at and not claimed:
         raise SubjectError(f"{spec!r} names no family after the @; known: {', '.join(FAMILIES)}")
     overrides = {"family": claimed} if claimed else {}
+    if place.startswith("command:"):
+        from .protocol import command_subject
+
+        return [command_subject(place.removeprefix("command:"), name=spec, transcript=transcript, **overrides)]
     if place == "transformers":
         from .adapters.transformers import speculative_sampling
 
@@ -200,7 +205,7 @@ def load(spec: str) -> list[Subject]:
 def loadable(name: str) -> bool:
     """Whether a subject's name is a spec for ``load``, not the name of something that was made on the spot."""
     place = name.partition("@")[0]
-    return place == "transformers" or place.startswith("gpu_impl.") or (":" in place and "<" not in place and not place.startswith("__main__"))
+    return place == "transformers" or place.startswith(("gpu_impl.", "command:")) or (":" in place and "<" not in place and not place.startswith("__main__"))
 
 
 def _import(module_name: str) -> Any:

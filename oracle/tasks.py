@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from draftproof.reference.blocks import block_law
@@ -37,18 +38,20 @@ def instance_named(name: str) -> Instance:
         raise UsageError(str(error)) from None
 
 
-def check_task(send: Send, spec: str, sources: list[dict[str, Any]] | None, **settings: Any) -> None:
+def check_task(send: Send, spec: str, sources: list[dict[str, Any]] | None, transcript: Path | None = None, **settings: Any) -> None:
     """Judge ``spec``, sending ("at", instance), verdicts and failures as they come; ("fatal", message) when it cannot begin."""
     try:
         instances = None if sources is None else [parse(source, name=source["name"]) for source in sources]
+        if transcript is not None:
+            transcript.touch()
         check(
-            spec,
+            spec if transcript is None else load_subjects(spec, transcript)[0],
             instances,
             observe=lambda name, done, total: send(("at", (name, done, total))),
             record=lambda item: send(("found", item)),
             **settings,
         )
-    except (SubjectError, ValueError) as error:
+    except (SubjectError, ValueError, OSError) as error:
         send(("fatal", str(error)))
 
 

@@ -10,7 +10,9 @@ from .common import EPILOG, SUBJECT_HELP, Progress, complain, positive, probabil
 def add(commands: Any) -> None:
     """Put the command on the parser."""
     command = commands.add_parser("check", help="judge a verifier", description="Judge a verifier on the catalogue of instances.", epilog=EPILOG)
-    command.add_argument("subject", metavar="SUBJECT", help=SUBJECT_HELP)
+    command.add_argument("subject", metavar="SUBJECT", nargs="?", help=SUBJECT_HELP)
+    command.add_argument("--command", metavar="CMD", help="judge this program, in any language, that speaks JSON lines (docs/protocol.md)")
+    command.add_argument("--transcript", type=Path, metavar="OUT", help="with --command: append every line exchanged to this file")
     command.add_argument("--instance", action="append", metavar="FILE", help="judge on this instance (file or catalogue name); may be repeated")
     command.add_argument("--alpha", type=probability, default=1e-6, help="false-positive bound of sampling for the whole run (default 1e-6)")
     command.add_argument("--tolerance", type=tolerance, help="largest total variation that conforms (default by way of reading: 1e-6, 2e-5, 2e-2)")
@@ -30,6 +32,12 @@ def run(options: argparse.Namespace) -> int:
     from draftproof.oracle.supervise import WorkerLost, supervised
     from draftproof.oracle.tasks import UsageError, check_task, instance_named
 
+    if (options.subject is None) == (options.command is None):
+        return complain("give a SUBJECT or a --command, one of them")
+    if options.command is not None:
+        options.subject = f"command:{options.command}"
+    if options.transcript and not options.subject.startswith("command:"):
+        return complain("--transcript is for a --command")
     if options.json and not options.json.resolve().parent.is_dir():
         return complain(f"cannot write {options.json}: no folder {options.json.resolve().parent}")
     try:
@@ -40,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     report, at = Report(settings=settings), f"{options.subject} on "
     try:
         with Progress(options.quiet) as progress:
-            for kind, message in supervised(check_task, {"spec": options.subject, "sources": sources, **settings}, options.time_limit):
+            work = {"spec": options.subject, "sources": sources, "transcript": options.transcript, **settings}
+            for kind, message in supervised(check_task, work, options.time_limit):
                 if kind == "fatal":
                     return complain(message)
                 if kind == "at":

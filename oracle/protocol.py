@@ -1,0 +1,291 @@
+"""Subjects in any language: a command that speaks JSON lines over its standard input and output (docs/protocol.md).
+
+The command is started once, says hello with what it declares, and then answers one line for each line it is sent.  One that dies or does not
+answer in time is started anew for the next question; standard error is its own, and its end is quoted when something goes wrong.
+"""
+
+import json
+import shlex
+import signal
+import subprocess
+import threading
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from .subjects import Subject, SubjectError
+
+VERSION = 1
+ANSWER_LIMIT = 60.0
+"""Seconds that a command may take for one answer."""
+
+LONGEST_LINE = 1 << 28
+DECLARES = (
+    *("shape", "family", "rows", "dtype", "randomness", "columns", "layout", "uniforms_dtype"),
+    *("rows_per_draft", "temperature", "top_k", "top_p"),
+)
+RANDOMNESS = ("uniforms", "seeds", "internal", "counts")
+
+Arrays = tuple[np.ndarray, np.ndarray]
+
+
+def command_subject(command: str, name: str, transcript: Path | None = None, **overrides: Any) -> Subject:
+    """The verifier behind ``command`` (split as a shell would, run without one), with what its hello declares.
+
+    ``transcript``: append every line exchanged to this file.  Raises SubjectError when the command cannot be started or says no proper hello.
+    """
+    conversation = Conversation(command, transcript)
+    hello = conversation.hello()
+    declares = {key: value for key, value in hello.items() if key in DECLARES}
+    if unknown := [key for key in hello if key not in (*DECLARES, "claims")]:
+        raise SubjectError(f"{command}: its hello has {unknown[0]!r}, which nobody reads; known: {', '.join((*DECLARES, 'claims'))}")
+    if declares.get("shape") not in ("tree", "chain"):
+        raise SubjectError(f'{command}: its hello must say "shape": "tree" or "chain"')
+    if (randomness := declares.get("randomness")) not in RANDOMNESS:
+        raise SubjectError(f'{command}: its hello must say "randomness", one of {", ".join(RANDOMNESS)}')
+    if "columns" in declares:
+        columns = declares["columns"]
+        if not isinstance(columns, int) or isinstance(columns, bool) or columns < 1:
+            raise SubjectError(f'{command}: "columns" in its hello must be a positive integer')
+        declares["columns"] = lambda nodes: columns
+    claims = hello.get("claims", ["lossless"])
+    if not isinstance(claims, list):
+        raise SubjectError(f'{command}: "claims" in its hello must be a list')
+    verifier = Command(conversation, declares["shape"], counts=randomness == "counts")
+    declares |= {"randomness": "internal" if randomness == "counts" else randomness, "claims": tuple(claims), "framework": "numpy"}
+    try:
+        return Subject(verifier, name, **{**declares, **overrides})
+    except TypeError as error:
+        raise SubjectError(f"{command}: {error}") from None
+
+
+class Command:
+    """A subject's callable, of the native shape that it declared."""
+
+    out_of_process = True
+
+    def __init__(self, conversation: "Conversation", shape: str, counts: bool):
+        self._conversation, self._shape, self._counts = conversation, shape, counts
+
+    def __call__(self, *arrays: np.ndarray | None, **randomness: np.ndarray) -> Arrays:
+        first, pick = _distinct([array for array in arrays if array is not None])
+        given = [None if array is None else array[first] for array in arrays]
+        trees = _chains(*given) if self._shape == "chain" else _trees(*given)
+        return self._drawn(trees, pick) if self._counts else self._verified(trees, pick, randomness)
+
+    def _verified(self, trees: list[Any], pick: list[int], randomness: Mapping[str, np.ndarray]) -> Arrays:
+        given = {name: values.tolist() for name, values in randomness.items()}
+        answer = self._conversation.ask({"verify": {"trees": trees, "pick": pick, **given}}, ("blocks", "accepted"))
+        blocks = [_tokens(block, f"blocks[{row}]") for row, block in enumerate(_list(answer["blocks"], "blocks", len(pick)))]
+        accepted = _tokens(_list(answer["accepted"], "accepted", len(pick)), "accepted")
+        return _padded(blocks, self._width(trees)), np.array(accepted, dtype=np.int64)
+
+    def _drawn(self, trees: list[Any], pick: list[int]) -> Arrays:
+        """For each tree as many blocks as there are rows with it, in no particular order."""
+        blocks: list[Sequence[int]] = [()] * len(pick)
+        for number, tree in enumerate(trees):
+            rows = [row for row, picked in enumerate(pick) if picked == number]
+            seed = int(np.random.randint(1 << 53, dtype=np.int64))
+            counts = self._conversation.ask({"sample": {"tree": tree, "count": len(rows), "seed": seed}}, ("counts",))["counts"]
+            drawn = list[Sequence[int]]()
+            for place, pair in enumerate(_list(counts, "counts")):
+                block, times = _list(pair, f"counts[{place}]", 2)
+                (times,) = _tokens([times], f"counts[{place}]")
+                if not 0 < times <= len(rows) - len(drawn):
+                    raise SubjectError(f"answered with {times} blocks at counts[{place}], of {len(rows) - len(drawn)} still asked for")
+                drawn += [_tokens(block, f"counts[{place}]")] * times
+            if len(drawn) != len(rows):
+                raise SubjectError(f"answered with counts of {len(drawn)} blocks in all, not the {len(rows)} asked for")
+            for row, block in zip(rows, drawn, strict=True):
+                blocks[row] = block
+        return _padded(blocks, self._width(trees)), np.array([len(block) - 1 for block in blocks], dtype=np.int64)
+
+    def _width(self, trees: Sequence[Mapping[str, Any]]) -> int:
+        """D + 1 of the deepest tree, to which shorter blocks are padded."""
+        return 1 + max(len(tree["drafts"]) if self._shape == "chain" else _depth(tree["parents"]) for tree in trees)
+
+
+class Conversation:
+    """One line out, one line in, with a process that is started when it is needed."""
+
+    def __init__(self, command: str, transcript: Path | None = None):
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise SubjectError(f"{command}: {error}") from None
+        if not self._words:
+            raise SubjectError("the command is empty")
+        self.command, self._transcript = command, transcript
+        self._process: subprocess.Popen[str] | None = None
+        self._hello: dict[str, Any] | None = None
+        self._said: deque[str] = deque(maxlen=20)
+
+    def hello(self) -> dict[str, Any]:
+        """What the command declares.  Raises SubjectError, also when a second start declares something else."""
+        self._start()
+        found = self._exchange({"draftproof": VERSION}, ("hello",))["hello"]
+        if not isinstance(found, dict):
+            raise SubjectError(f'{self.command}: answered "hello" with {_brief(found)}, not an object')
+        if self._hello not in (None, found):
+            raise SubjectError(f"{self.command}: said another hello when it was started again")
+        self._hello = found
+        return found
+
+    def ask(self, message: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+        """The answer, an object with ``keys``.  Raises SubjectError, and starts the command anew the next time when it did not answer."""
+        if self._process is None:
+            self.hello()
+        return self._exchange(message, keys)
+
+    def _start(self) -> None:
+        pipe = subprocess.PIPE
+        try:
+            self._process = subprocess.Popen(self._words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise SubjectError(f"cannot start {self.command}: {error.strerror or error}") from None
+        assert self._process.stderr is not None
+        self._said.clear()
+        self._listener = threading.Thread(target=self._said.extend, args=(self._process.stderr,), daemon=True)
+        self._listener.start()
+        weakref.finalize(self, self._process.kill)
+
+    def _exchange(self, message: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+        line, late, process = json.dumps(message), threading.Event(), self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        self._note(">", line)
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(ANSWER_LIMIT, end)
+        timer.start()
+        try:
+            reply = _exchanged(process.stdin, process.stdout, line)
+        except BaseException:
+            self._lost(late.is_set())
+            raise
+        finally:
+            timer.cancel()
+        if not reply.endswith("\n"):
+            how = self._lost(late.is_set())
+            raise SubjectError(how)
+        self._note("<", reply.rstrip("\n"))
+        return self._object(reply, keys)
+
+    def _object(self, reply: str, keys: tuple[str, ...]) -> dict[str, Any]:
+        try:
+            answer = json.loads(reply)
+        except (ValueError, RecursionError):
+            answer = None
+        if isinstance(answer, dict) and "error" in answer:
+            raise SubjectError(f"said that it failed: {_brief(answer['error'])}")
+        if not isinstance(answer, dict) or set(answer) != set(keys):
+            self._lost(late=False)  # out of step: start anew
+            wanted = " and ".join(f'"{key}"' for key in keys)
+            raise SubjectError(f"answered {_brief(reply.strip())}, not an object with {wanted}")
+        return answer
+
+    def _lost(self, late: bool) -> str:
+        """End the process and say how it ended, with the last line of its standard error."""
+        process, self._process = self._process, None
+        assert process is not None
+        try:
+            code = process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        self._listener.join(1.0)
+        how = f"the command ended with exit status {code}"
+        if late:
+            how = f"the command did not answer within {ANSWER_LIMIT:g} s and was ended"
+        elif code < 0:
+            how = f"the command died of {signal.Signals(-code).name}"
+        last = next((line.strip() for line in reversed(self._said) if line.strip()), "")
+        return how + (f"; the end of its standard error: {_brief(last)}" if last else "")
+
+    def _note(self, arrow: str, line: str) -> None:
+        if self._transcript:
+            with self._transcript.open("a", encoding="utf-8") as out:
+                out.write(f"{arrow} {line}\n")
+
+
+def _exchanged(stdin: IO[str], stdout: IO[str], line: str) -> str:
+    """The line that comes back, empty when there is none any more."""
+    try:
+        stdin.write(line + "\n")
+        stdin.flush()
+        return stdout.readline(LONGEST_LINE)
+    except (BrokenPipeError, ConnectionResetError, ValueError):
+        return ""
+
+
+def _trees(tokens: Any, parents: Any, valid: Any, target: Any, declared: Any) -> list[dict[str, Any]]:
+    """Trees without their padding, which ends every row."""
+    return [
+        {
+            "tokens": tokens[row, :size].tolist(),
+            "parents": parents[row, :size].tolist(),
+            "target": target[row, :size].tolist(),
+            "declared": None if declared is None else declared[row, :size].tolist(),
+        }
+        for row, size in enumerate(valid.sum(1).tolist())
+    ]
+
+
+def _chains(drafts: Any, declared: Any, target: Any) -> list[dict[str, Any]]:
+    laws = [None] * len(drafts) if declared is None else declared.tolist()
+    rows = zip(drafts.tolist(), laws, target.tolist(), strict=True)
+    return [{"drafts": ids, "declared": law, "target": after} for ids, law, after in rows]
+
+
+def _distinct(arrays: Sequence[np.ndarray]) -> tuple[list[int], list[int]]:
+    """A row for each different one, and which of them each row is: most rows of a reading share one tree."""
+    rows = np.concatenate([np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8) for array in arrays], axis=1)
+    known: dict[bytes, int] = {}
+    first, pick = list[int](), list[int]()
+    for row, content in enumerate(map(np.ndarray.tobytes, rows)):
+        if content not in known:
+            known[content] = len(first)
+            first.append(row)
+        pick.append(known[content])
+    return first, pick
+
+
+def _depth(parents: Sequence[int]) -> int:
+    depth = [0] * len(parents)
+    for node in range(1, len(parents)):
+        depth[node] = depth[parents[node]] + 1
+    return max(depth)
+
+
+def _list(value: Any, where: str, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        wanted = "a list" if length is None else f"a list of {length}"
+        raise SubjectError(f"answered with {where} = {_brief(value)}, not {wanted}")
+    return value
+
+
+def _tokens(value: Any, where: str) -> list[int]:
+    tokens = _list(value, where)
+    for token in tokens:
+        if not isinstance(token, int) or isinstance(token, bool) or abs(token) >= 1 << 53:
+            raise SubjectError(f"answered with {_brief(token)} in {where}, not an integer")
+    return tokens
+
+
+def _padded(blocks: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    out = np.full((len(blocks), max(width, *map(len, blocks))), -1, dtype=np.int64)
+    for row, block in enumerate(blocks):
+        out[row, : len(block)] = block
+    return out
+
+
+def _brief(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 120 else text[:117] + "..."
