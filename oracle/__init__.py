@@ -6,12 +6,15 @@ from .drafters import Drafter, drafter
 from .generators import Generator, generator
 from .judge_drafter import check_drafter
 from .judge_generator import check_generator
+from .judge_objective import check_objective
+from .objectives import Objective, objective
 from .report import Report
 from .subjects import Subject, SubjectError, chain, tree
 
 __all__ = [
     "Drafter",
     "Generator",
+    "Objective",
     "Report",
     "Subject",
     "SubjectError",
@@ -20,7 +23,9 @@ __all__ = [
     "check",
     "check_drafter",
     "check_generator",
+    "check_objective",
     "drafter",
     "generator",
+    "objective",
     "tree",
 ]

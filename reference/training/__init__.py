@@ -7,6 +7,7 @@ Read in this order: ``credit``, ``weightings`` (the paper's objective and its re
 add up to), ``swaps`` (swap-gain ranking), ``smoothed`` (smoothed coverage), ``lock_in`` (how the exit objective alone can cover less).
 """
 
+from .building import built, tree_of
 from .credit import Context, Credit, credit_ratio, gradient, total
 from .smoothed import smoothed_coverage
 from .swaps import swap_gains, swap_optimal, swap_ranking
@@ -16,6 +17,7 @@ __all__ = [
     "WEIGHTINGS",
     "Context",
     "Credit",
+    "built",
     "credit_ratio",
     "distillation",
     "gradient",
@@ -26,4 +28,5 @@ __all__ = [
     "token_credit",
     "total",
     "tree_credit",
+    "tree_of",
 ]

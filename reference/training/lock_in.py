@@ -7,18 +7,16 @@ children of 0 are in, so w(0) = 0, while w(1) = 1/10 asks for token 1 at row 1. 
 
 from dataclasses import dataclass
 
-from ..budgets.best_first import ddtree
-from ..chance import law_of
-from ..drafting import fixed
 from ..exits import coverage
 from ..laws import Law
-from ..models import Model, Prefix, marginal
+from ..models import Prefix
 from ..rational import Rational, rational
-from ..trees import populate
-from .credit import Context, gradient
+from ..trees import level_order
+from .building import built
+from .credit import gradient
 from .weightings import Weighting, exit_weights, tree_credit
 
-VOCABULARY, HORIZON, NODES = 2, 2, 4
+VOCABULARY, NODES = 2, 4
 EVEN = Law.row([1, 1])
 
 
@@ -36,17 +34,10 @@ class Moment:
     gradient: list[list[Rational]]
 
 
-def built(model: Model, draft: list[Law[int]], nodes: int) -> Context:
-    """A context with the DDTree of these rows."""
-    topology, scheme = fixed(ddtree(marginal(draft), len(draft), nodes))
-    root = next(iter(law_of(lambda chance: populate(topology, scheme, chance))))
-    return Context(model, draft, root)
-
-
 def at(share: object, weighting: Weighting = exit_weights) -> Moment:
     """The example with q_1(0) = ``share``, rebuilt from there."""
     first = rational(share)
     context = built(target, [Law.row([first, 1 - first]), EVEN], NODES)
     credit = tree_credit([context], weighting)[0]
-    tree = tuple(ddtree(marginal(context.draft), HORIZON, NODES))
+    tree = tuple(node.path for node in level_order(context.root)[1:])
     return Moment(tree, coverage(target, context.root), gradient(credit, context.draft, VOCABULARY))
