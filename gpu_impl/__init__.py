@@ -1,4 +1,7 @@
-"""What is fast: batched PyTorch verifiers of draft trees, one code for CPU and CUDA.
+"""What is fast: batched PyTorch builders and verifiers of draft trees, one code for CPU and CUDA.
+
+``ddtree`` and ``caddtree`` build trees from draft logits, ``replay`` fills their slots with draws, ``tree_mask`` says who
+attends to whom, ``tsubame`` is a whole round of it.  ``drafters``, ``beam`` and ``replay`` hold what belongs to them.
 
 Every verifier has the same call, ``(tokens, parents, valid, target, declared=None, *, uniforms=None, generator=None)``,
 and returns ``(blocks, accepted)``; ``trees`` says what a tree looks like, each verifier which uniform decides what.
@@ -9,22 +12,32 @@ devices; what costs a look at the numbers is in ``check_tree``.  A tree that can
 that was read holds a NaN, a negative or no mass) comes back as a block of -1 and -1 accepted tokens, and leaves its
 neighbours in the batch alone.
 """
+from .caddtree import caddtree
 from .checks import check_tree
+from .ddtree import ddtree
 from .greedy_transport import greedy_transport
 from .k_seq import k_seq
 from .predraw_follow import predraw_follow
 from .recursive_rejection import recursive_rejection
+from .replay import replay
 from .traversal import traversal
 from .tree_exit import tree_exit
+from .tree_mask import tree_mask
+from .tsubame import tsubame
 from .univer import univer
 
 __all__ = [
+    "caddtree",
     "check_tree",
+    "ddtree",
     "greedy_transport",
     "k_seq",
     "predraw_follow",
     "recursive_rejection",
+    "replay",
     "traversal",
     "tree_exit",
+    "tree_mask",
+    "tsubame",
     "univer",
 ]

@@ -7,18 +7,23 @@ import torch
 from torch import Tensor
 
 from .ddtree import DraftTrees
-from .drafters import Draft
+from .drafters import Draft, at_temperature
 
 
+@torch.no_grad()
 def plan_with_head(draft: Draft, nodes: int, temperature: float = 1.0, candidates: int | None = None) -> DraftTrees:
     """The tree of the ``nodes`` most probable prefixes under a draft with a head, its conditionals taken along planned paths.
 
     ``candidates``: how many tokens of each depth are looked at, those of largest base logit, over which rows are then normalised (default: all of
-    them, which is exact and reads nodes x V logits a depth).
+    them, which is exact and reads nodes x V logits a depth).  A row that is no law (a NaN, a +inf, or all -inf) ends its branch.
+
+    Raises ValueError for a draft without a head, no candidates, or a temperature that is negative or not finite.
     """
     head = draft.head
     if head is None:
         raise ValueError("this draft has no head; plan it with ddtree")
+    if candidates is not None and candidates < 1:
+        raise ValueError(f"at least one candidate is needed, got {candidates}")
     batch, depths, vocabulary = draft.base.shape
     width = min(vocabulary, candidates or vocabulary)
     beam = _Beam(batch, nodes, depths, draft.base.device)
@@ -27,8 +32,8 @@ def plan_with_head(draft: Draft, nodes: int, temperature: float = 1.0, candidate
         favoured = draft.base[:, depth].topk(width).indices.sort(1).values  # by token, so that ties go to the smaller one
         tokens = favoured.unsqueeze(1).expand(-1, state.shape[1], -1)
         bias = head.bias(state.flatten(0, 1), tokens.flatten(0, 1)).view(tokens.shape)
-        row = (draft.base[:, depth].gather(1, favoured).unsqueeze(1).double() + bias.double()) / temperature
-        factors, order = row.log_softmax(-1).sort(dim=-1, descending=True, stable=True)
+        row = at_temperature(draft.base[:, depth].gather(1, favoured).unsqueeze(1).double() + bias.double(), temperature)
+        factors, order = row.log_softmax(-1).nan_to_num(nan=-torch.inf, neginf=-torch.inf).sort(dim=-1, descending=True, stable=True)
         above, token = beam.grow(factors, tokens.gather(2, order))
         carried = state.gather(1, above.unsqueeze(2).expand(-1, -1, state.shape[2]))
         state = head.step(carried.flatten(0, 1), token.flatten()).view(*token.shape, state.shape[2])
@@ -39,11 +44,15 @@ def plan_by_acceptance(acceptance: Tensor, nodes: int) -> DraftTrees:
     """A plan by our own score: the product of the chances that draw j is reached and accepted at each depth, say as measured in earlier rounds.
 
     acceptance [B, L, K]: of draw j at depth i, after its elders were rejected; rows are made non-increasing in j.  The trees have no planned tokens
-    (they are all 0).  Not from the paper: see the reference's ``slot_acceptance`` for why path scores over-branch.
+    (they are all 0).  Not from the paper: see the reference's ``slot_acceptance`` for why path scores over-branch.  A NaN or a negative is no chance.
+
+    Raises ValueError unless acceptance is [B, L, K].
     """
+    if acceptance.dim() != 3:
+        raise ValueError(f"acceptance must be [B, L, K], got {list(acceptance.shape)}")
     batch, depths, _ = acceptance.shape
     beam = _Beam(batch, nodes, depths, acceptance.device)
-    factors = acceptance.double().cummin(-1).values.log()
+    factors = acceptance.double().nan_to_num(nan=0.0).clamp(min=0).cummin(-1).values.log()
     for depth in range(depths):
         row = factors[:, depth].unsqueeze(1).expand(-1, beam.width, -1)
         beam.grow(row, torch.zeros_like(row, dtype=torch.int64))

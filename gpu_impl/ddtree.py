@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .marginals import LOGIT_DTYPES, read_marginals
+from .marginals import check_logits, read_marginals
 from .selection import Selection, select
 
 FIRST_WIDTH = 128  # tokens of each depth looked at first
@@ -43,6 +43,7 @@ class DraftTrees(NamedTuple):
         )
 
 
+@torch.no_grad()
 def ddtree(logits: Tensor, nodes: int, budgets: Tensor | None = None) -> DraftTrees:
     """The best draft trees of ``nodes`` nodes besides the root, or of ``budgets`` [B] int64 where smaller.
 
@@ -56,9 +57,9 @@ def ddtree(logits: Tensor, nodes: int, budgets: Tensor | None = None) -> DraftTr
 
     Raises:
         ValueError: logits are not [B, L, V] with V >= 1, or budgets not [B] on the same device.
-        TypeError: logits are not floating, or budgets not int64.
+        TypeError: logits are no floating tensor, nodes no integer, or budgets not int64.
     """
-    _check(logits, budgets)
+    _check(logits, nodes, budgets)
     batch, depths, vocabulary = logits.shape
     nodes = max(nodes, 0)
     most = min(nodes, vocabulary)
@@ -103,11 +104,10 @@ def _arranged(tokens: Tensor, chosen: Selection | None, nodes: int) -> DraftTree
     return DraftTrees(node_tokens, parents, scores > -torch.inf, depth, scores)
 
 
-def _check(logits: Tensor, budgets: Tensor | None) -> None:
-    if logits.dim() != 3 or logits.shape[2] < 1:
-        raise ValueError(f"logits must be [B, L, V] with V >= 1, got {list(logits.shape)}")
-    if logits.dtype not in LOGIT_DTYPES:
-        raise TypeError(f"logits must be float64, float32, bfloat16 or float16, got {logits.dtype}")
+def _check(logits: Tensor, nodes: int, budgets: Tensor | None) -> None:
+    check_logits(logits, "logits")
+    if not hasattr(nodes, "__index__"):
+        raise TypeError(f"nodes must be an integer, got {nodes!r}")
     if budgets is None:
         return
     if budgets.shape != logits.shape[:1] or budgets.device != logits.device:

@@ -8,6 +8,16 @@ CACHED, STREAMED = 1 << 19, 1 << 26  # logits normalised at a time, on a CPU (wh
 LOGIT_DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
+def check_logits(logits: Tensor, name: str) -> None:
+    """Raises TypeError or ValueError, with this name, unless they are a floating tensor [B, L, V] with V >= 1."""
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(logits).__name__}")
+    if logits.dim() != 3 or logits.shape[2] < 1:
+        raise ValueError(f"{name} must be [B, L, V] with V >= 1, got {list(logits.shape)}")
+    if logits.dtype not in LOGIT_DTYPES:
+        raise TypeError(f"{name} must be float64, float32, bfloat16 or float16, got {logits.dtype}")
+
+
 @dataclass(frozen=True)
 class Marginals:
     """The K most probable tokens at each of L depths, for a batch of B rows.

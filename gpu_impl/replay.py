@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .ddtree import DraftTrees
-from .drafters import Draft
+from .drafters import Draft, at_temperature, check_temperature
 from .lazy_rows import LazyRows
 from .sampling import read_uniforms
 from .sequential import draw_greedily, draw_sequence, gumbel_top
@@ -34,6 +34,7 @@ class Replayed:
     shared: bool = False
 
 
+@torch.no_grad()
 def replay(
     draft: Draft,
     topology: DraftTrees,
@@ -48,9 +49,9 @@ def replay(
 ) -> Replayed:
     """Fill the slots of frozen topologies with draws from the draft laws, and say which law each token came from.
 
-    Siblings are drawn in index order.  A node with more slots than its row has possible tokens exhausts the row: what is
-    left is dropped with its subtrees, filled with the untried token of largest logit (declared one-hot), or filled
-    uniformly from the untried tokens.
+    Siblings are drawn in index order.  A node with more slots than its row has possible tokens exhausts the row (at once,
+    where it is no law: a NaN, a +inf, or all -inf): what is left is dropped with its subtrees, filled with the untried token
+    of largest logit (declared one-hot), or filled uniformly from the untried tokens.
 
     Args:
         draft: base logits [B, L, V] and head; rows of a head are those of the replayed path.
@@ -67,9 +68,13 @@ def replay(
         generator: draws the uniforms if they are not given.
 
     Raises:
-        ValueError: an unknown sampler or exhaustion rule, or choices that do not go together.
+        ValueError: an unknown sampler or exhaustion rule, choices that do not go together, a temperature that is negative
+            or not finite, or a topology of another batch or deeper than the draft.
     """
     _check(draft, sampler, exhaust, shared_lists, gumbel, uniforms)
+    check_temperature(temperature)
+    if len(topology.tokens) != len(draft.base):
+        raise ValueError(f"the topologies are of {len(topology.tokens)} requests, the draft of {len(draft.base)}")
     if temperature == 0:
         return Replayed(topology.tokens, topology.parents, topology.valid, None)
     filling = _Filling(draft, topology, temperature, sampler, EXHAUSTION[exhaust])
@@ -102,7 +107,7 @@ class _Filling:
     def __init__(self, draft: Draft, topology: DraftTrees, temperature: float, sampler: str, exhaust: int):
         self.draft, self.temperature, self.exhaust = draft, temperature, exhaust
         self.replace, self.greedy = sampler == "with_replacement", sampler == "greedy"
-        self.tree: Tree = build_tree(topology.tokens, topology.parents, topology.valid, draft.base.shape[2])
+        self.tree: Tree = build_tree(torch.zeros_like(topology.tokens), topology.parents, topology.valid, 1)
         self.tokens = torch.zeros_like(topology.tokens)
         self.kind = torch.full_like(topology.tokens, DROPPED)
         self.kind[:, 0] = SAMPLED
@@ -139,12 +144,13 @@ class _Filling:
             self.state[where] = self.draft.head.step(self.state[batch[row], node[row]], tokens[row, rank])
 
     def _law(self, batch: Tensor, node: Tensor) -> Tensor:
-        """Draft laws [n, V] of the children of n nodes, float64 for float64 logits and float32 for others.
+        """Draft laws [n, V] of the children of n nodes, float64 for float64 logits and float32 for others; 0 where there is none.
 
         These very numbers, divided by their sum, are what tokens are drawn from and what is declared.
         """
-        logits = self._logits(batch, node)
-        return (logits if self.temperature == 1 else logits / self.temperature).softmax(-1)
+        law = at_temperature(self._logits(batch, node), self.temperature).softmax(-1)
+        law[law[:, 0].isnan()] = 0
+        return law
 
     def _logits(self, batch: Tensor, node: Tensor) -> Tensor:
         state = None if self.state is None else self.state[batch, node]

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .beam import plan_with_head
 from .ddtree import DraftTrees, ddtree
-from .drafters import Draft
+from .drafters import Draft, at_temperature, check_temperature
 from .lazy_rows import LazyRows
 from .recursive_rejection import recursive_rejection
 from .replay import Replayed, replay
@@ -58,9 +58,10 @@ def plan(draft: Draft, nodes: int, *, temperature: float = 1.0, candidates: int 
     """PLAN: trees of ``nodes`` slots besides the root; their tokens are planned ones.  ``candidates``: see ``plan_with_head``."""
     if draft.head is not None:
         return plan_with_head(draft, nodes, temperature, candidates)
-    return ddtree(draft.base if temperature == 1 else draft.base / temperature, nodes)
+    return ddtree(at_temperature(draft.base, temperature), nodes)
 
 
+@torch.no_grad()
 def verify(
     replayed: Replayed,
     target: Tensor,
@@ -75,8 +76,17 @@ def verify(
     Only the rows that the verifier reads are normalised, in float64.  temperature: of the target; 0 is greedy.
 
     Raises:
-        ValueError: shared lists with a verifier other than recursive_rejection.
+        ValueError: shared lists with a verifier other than recursive_rejection, a target of another shape, or a temperature
+            that is negative or not finite.
+        TypeError: the target is no tensor.
     """
+    check_temperature(temperature)
+    if not isinstance(target, Tensor):
+        raise TypeError(f"target must be a tensor, got {type(target).__name__}")
+    declared = replayed.declared
+    tokens = "V" if declared is None else declared.shape[2]
+    if target.dim() != 3 or target.shape[:2] != replayed.tokens.shape or (declared is not None and target.shape[2] != tokens):
+        raise ValueError(f"target must be {[*replayed.tokens.shape, tokens]}, got {list(target.shape)}")
     if replayed.shared and verifier is not recursive_rejection:
         name = getattr(verifier, "__name__", repr(verifier))
         raise ValueError(
@@ -85,10 +95,7 @@ def verify(
         )
 
     def read(batch: Tensor, node: Tensor) -> Tensor:
-        row = target[batch, node].double()
-        if temperature == 0:
-            return torch.zeros_like(row).scatter_(1, row.argmax(1, keepdim=True), 1.0)
-        return (row / temperature).softmax(-1)
+        return at_temperature(target[batch, node].double(), temperature).softmax(-1)
 
     batch, nodes, vocabulary = target.shape
     rows = LazyRows((batch, nodes, vocabulary), target.device, read)
@@ -97,7 +104,7 @@ def verify(
         replayed.parents,
         replayed.valid,
         cast(Tensor, rows),
-        cast("Tensor | None", replayed.declared),
+        cast("Tensor | None", declared),
         uniforms=uniforms,
         generator=generator,
     )

@@ -102,3 +102,17 @@ def test_plan_by_acceptance_of_a_sure_first_draw_is_a_chain() -> None:
 def test_plan_without_head_is_refused() -> None:
     with pytest.raises(ValueError, match="no head"):
         plan_with_head(Draft(torch.zeros(1, 1, 2), torch.tensor([0])), 3)
+
+
+def test_chances_that_are_none() -> None:
+    chances = torch.tensor([[[0.5, math.nan, 0.4]], [[0.5, -0.1, 0.4]], [[math.nan, 0.5, 0.4]]], dtype=torch.float64)
+    assert plan_by_acceptance(chances, 2).valid.sum(1).tolist() == [2, 2, 1]
+    with pytest.raises(ValueError, match="acceptance must be"):
+        plan_by_acceptance(chances[0], 2)
+
+
+@pytest.mark.parametrize("candidates", [0, -1])
+def test_candidates_that_are_none(candidates: int) -> None:
+    draft, _ = markov(random.Random(0), 3, 2)
+    with pytest.raises(ValueError, match="at least one candidate"):
+        plan_with_head(draft, 4, candidates=candidates)

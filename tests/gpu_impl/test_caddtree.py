@@ -146,7 +146,15 @@ def test_calls_that_cannot_be() -> None:
         (torch.ones(1, 1, 1), ValueError),
         (torch.ones(3, 5), ValueError),
         (torch.ones(5).long(), TypeError),
+        ([1.0, 2.0], TypeError),
     ):
         with pytest.raises(error):
-            caddtree(logits, 1.0, table)
+            caddtree(logits, 1.0, table)  # type: ignore[arg-type]
     assert caddtree(logits, 1.0, torch.ones(1))[1].tolist() == [0, 0], "a cap of 0 nodes"
+
+
+@pytest.mark.parametrize("convex", [True, False])
+def test_a_cost_that_is_not_positive_extends_nothing(convex: bool) -> None:
+    """A negative C would turn the comparison round."""
+    for draft, table in ((-9.0, [1.0, 2, 3, 4]), (-9.0, [4.0, 3, 2, 1]), (0.0, [0.0, 0, 0, 0]), (0.0, [1.0, -5, -50, -500]), (0.0, [1.0, 0, 0, 0])):
+        assert caddtree(torch.zeros(1, 3, 4), draft, torch.tensor(table), convex=convex)[1].tolist() == [0], (draft, table)

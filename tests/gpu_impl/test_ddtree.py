@@ -380,9 +380,18 @@ def test_calls_that_cannot_be() -> None:
         (lambda: ddtree(logits.long(), 3), TypeError),
         (lambda: ddtree(logits, 3, torch.zeros(3, dtype=torch.int64)), ValueError),
         (lambda: ddtree(logits, 3, torch.zeros(2)), TypeError),
+        (lambda: ddtree(logits.tolist(), 3), TypeError),  # type: ignore[arg-type]
+        (lambda: ddtree(logits, 2.5), TypeError),  # type: ignore[arg-type]
+        (lambda: ddtree(logits, None), TypeError),  # type: ignore[arg-type]
     ):
         with pytest.raises(error):
             call()
+
+
+def test_logits_of_a_drafter_in_training() -> None:
+    logits = torch.randn(2, 3, 5, requires_grad=True)
+    trees = ddtree(logits, 7)
+    assert not trees.scores.requires_grad and torch.equal(trees.tokens, ddtree(logits.detach(), 7).tokens)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

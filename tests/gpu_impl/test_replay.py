@@ -1,6 +1,8 @@
 """Replayed trees have the reference's law, by integrate and by sample; every slot has the law it declares."""
 
+import math
 from collections import Counter
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ import torch
 
 from draftproof.gpu_impl.beam import plan_with_head
 from draftproof.gpu_impl.ddtree import DraftTrees, ddtree
-from draftproof.gpu_impl.drafters import Draft, Head, MarkovHead, RecurrentHead
+from draftproof.gpu_impl.drafters import Draft, Head, MarkovHead, RecurrentHead, at_temperature, block_logits
 from draftproof.gpu_impl.replay import replay
 from draftproof.oracle.declared import Draw
 from draftproof.oracle.drafters import DraftCaller, Drafter
@@ -257,7 +259,7 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     base = torch.randn(5, 3, 6, generator=rng).double()
     results = []
     for chunk in (1 << 23, 7):
-        monkeypatch.setattr("draftproof.gpu_impl.replay.CHUNK", chunk)
+        monkeypatch.setattr(import_module("draftproof.gpu_impl.replay"), "CHUNK", chunk)
         for head in (None, MarkovHead(torch.ones(6, 1).double(), torch.arange(6).double()[None])):
             draft = Draft(base, torch.zeros(5).long(), head)
             uniforms = torch.rand(5, 10, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
@@ -315,3 +317,64 @@ def test_topology_deeper_than_the_block_is_refused() -> None:
 def test_shared_lists_need_a_marginal_draft() -> None:
     with pytest.raises(ValueError, match="marginal"):
         replay(draft_of(torch.zeros(1, 1, 3), "markov"), topology_of([0, 0]), shared_lists=True)
+
+
+NO_LAWS = {"nan": [0.0, math.nan, 1.0], "inf": [0.0, math.inf, 1.0], "impossible": [-math.inf] * 3}
+
+
+@pytest.mark.parametrize("row", NO_LAWS)
+@pytest.mark.parametrize("options", [{"sampler": "greedy"}, {"sampler": "with_replacement"}, {}, {"gumbel": True}])
+@pytest.mark.parametrize("exhaust", ["drop", "one_hot", "uniform"])
+def test_a_row_that_is_no_law_has_nothing_to_draw(row: str, options: dict[str, Any], exhaust: str) -> None:
+    """On a topology planned without it; its neighbours in the batch do not notice."""
+    base = torch.tensor([[[0.0, 1.0, 2.0], NO_LAWS[row]], [[0.0, 1.0, 2.0], [1.0, 0.0, 2.0]]])
+    found = replay(Draft(base, torch.zeros(2, dtype=torch.int64)), topology_of([0, 0, 1, 1], 2), exhaust=exhaust, **options)
+    assert found.valid.tolist() == [[True, True, exhaust != "drop", exhaust != "drop"], [True] * 4]
+    assert found.declared is not None
+    declared = found.declared.rows()
+    assert torch.allclose(declared.sum(-1), torch.ones(2, 4, dtype=torch.float64))
+    if exhaust == "uniform":
+        assert (declared[0, 2] - 1 / 3).abs().max() < 1e-15 and declared[0, 3].count_nonzero() == 2
+
+
+def test_temperatures() -> None:
+    base = torch.tensor([[[1e38, 0.0, -1e38, -math.inf]]])
+    assert at_temperature(base, 1) is base
+    assert at_temperature(base, 1e-30).softmax(-1).tolist() == [[[1, 0, 0, 0]]], "nothing overflows"
+    assert at_temperature(base, 0).tolist() == [[[0, -math.inf, -math.inf, -math.inf]]]
+    for row in NO_LAWS.values():
+        for temperature in (0, 0.5, 1):
+            assert at_temperature(torch.tensor(row), temperature).softmax(-1).isnan().all()
+    for temperature in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="a temperature must be a number from 0 up"):
+            replay(Draft(torch.zeros(1, 1, 3), torch.tensor([0])), topology_of([0, 0]), temperature=temperature)
+
+
+def test_planned_tokens_are_not_looked_at() -> None:
+    topology = topology_of([0, 0, 0])
+    strange = topology._replace(tokens=torch.tensor([[0, 99, -5]]))
+    draft, uniforms = Draft(torch.zeros(1, 1, 3), torch.tensor([0])), torch.tensor([[0.0, 0.5, 0.9]])
+    assert replay(draft, strange, uniforms=uniforms).tokens.tolist() == replay(draft, topology, uniforms=uniforms).tokens.tolist()
+
+
+def test_topologies_of_other_requests_are_refused() -> None:
+    with pytest.raises(ValueError, match="the topologies are of 2 requests, the draft of 1"):
+        replay(Draft(torch.zeros(1, 1, 3), torch.tensor([0])), topology_of([0, 0], 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Draft([[[0.0]]], torch.tensor([0])), TypeError, "base must be a tensor, got list"),  # type: ignore[arg-type]
+        (lambda: Draft(torch.zeros(1, 3), torch.tensor([0])), ValueError, r"base must be \[B, L, V\]"),
+        (lambda: Draft(torch.zeros(1, 2, 0), torch.tensor([0])), ValueError, r"base must be \[B, L, V\] with V >= 1"),
+        (lambda: Draft(torch.zeros(1, 2, 3).long(), torch.tensor([0])), TypeError, "base must be float64"),
+        (lambda: Draft(torch.zeros(1, 2, 3), torch.tensor([0, 1])), ValueError, r"anchor must be \[1\] on cpu, got \[2\]"),
+        (lambda: Draft(torch.zeros(1, 2, 3), torch.tensor([0.0])), TypeError, "anchor must be int64"),
+        (lambda: Draft(torch.zeros(1, 2, 4), torch.tensor([0]), HEADS["markov"]), ValueError, "the head is for 3 tokens, the base logits have 4"),
+        (lambda: block_logits(torch.zeros(2, 3)), ValueError, r"output must be \[B, L, V\]"),
+    ],
+)
+def test_drafts_that_cannot_be(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

@@ -1,5 +1,6 @@
 """Whole rounds on the device: lossless with every verifier, accepted as the reference says, and carried on by a generator."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -216,3 +217,56 @@ def test_generation_over_many_rounds(keep_root: bool) -> None:
 def test_trees_are_a_namedtuple_of_the_plan() -> None:
     topology = plan(batch_of(2, headed=False), 3)
     assert isinstance(topology, DraftTrees) and topology.valid.all()
+
+
+def test_requests_without_a_draft_law_still_emit_a_token() -> None:
+    """A NaN in one request's draft costs its drafts, not its token, and its neighbours nothing; whether it is seen in planning or in replay."""
+    base = torch.zeros(3, 2, 4)
+    base[0, 0], base[1, 1, 2] = math.nan, math.nan
+    draft = Draft(base, torch.zeros(3, dtype=torch.int64))
+    for verifier in (recursive_rejection, traversal):
+        found = tsubame(draft, lambda tokens, mask, depth: torch.zeros(*tokens.shape, 4), 4, verifier=verifier)
+        assert found.accepted[0] == 0 and 0 <= found.accepted[1] <= 1 and found.accepted[2] >= 0
+        frozen = replay(draft, ddtree(torch.zeros(3, 2, 4), 6))
+        blocks, accepted = verify(frozen, torch.zeros(3, 7, 4), verifier)
+        assert accepted[0] == 0 and (accepted >= 0).all() and (blocks[:, 0] >= 0).all()
+
+
+def test_a_head_that_breaks_on_one_branch_leaves_the_others() -> None:
+    inner = torch.zeros(3, 1)
+    inner[2] = math.nan
+    draft = Draft(torch.zeros(1, 3, 3), torch.tensor([0]), MarkovHead(inner, torch.ones(1, 3)))
+    trees = plan(draft, 100)
+    assert int(trees.valid.sum()) - 1 == 3 + 2 * 3 + 4 * 3, "no children of token 2"
+    assert int(plan(draft, 5).valid.sum()) == 6, "and they do not take the place of others"
+
+
+def test_any_plan_temperature() -> None:
+    base = torch.tensor([[[3.0, 0.0, 1.0], [0.0, 2.0, 1.0]]])
+    cold = plan(Draft(base, torch.tensor([0])), 5, temperature=0)
+    assert cold.tokens[0, cold.valid[0]].tolist() == [0, 0, 1], "the chain of most probable tokens"
+    headed = plan(Draft(base, torch.tensor([0]), MarkovHead(torch.zeros(3, 1), torch.zeros(1, 3))), 5, temperature=0)
+    assert headed.tokens[0, headed.valid[0]].tolist() == [0, 0, 1]
+    assert plan(Draft(base, torch.tensor([0])), 5, temperature=1e-30).tokens[0, :3].tolist() == [0, 0, 1]
+    with pytest.raises(ValueError, match="a temperature must be"):
+        plan(Draft(base, torch.tensor([0])), 5, temperature=-1)
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "message"),
+    [
+        (None, TypeError, "target must be a tensor, got NoneType"),
+        (torch.zeros(1, 3), ValueError, r"target must be \[1, 4, 3\], got \[1, 3\]"),
+        (torch.zeros(1, 4, 7), ValueError, r"target must be \[1, 4, 3\], got \[1, 4, 7\]"),
+    ],
+)
+def test_targets_that_do_not_fit(target: torch.Tensor, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        tsubame(Draft(torch.zeros(1, 2, 3), torch.tensor([0])), lambda *_: target, 3)
+
+
+def test_weights_in_training() -> None:
+    head = MarkovHead(torch.randn(3, 2, requires_grad=True), torch.randn(2, 3, requires_grad=True))
+    draft = Draft(torch.randn(2, 3, 3, requires_grad=True), torch.zeros(2, dtype=torch.int64), head)
+    for verifier in (recursive_rejection, traversal):
+        assert (tsubame(draft, lambda tokens, *_: torch.randn(*tokens.shape, 3, requires_grad=True), 5, verifier=verifier).accepted >= 0).all()
