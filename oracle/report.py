@@ -20,6 +20,7 @@ KINDS = {
     "declared law": "largest total variation",
     "slots": "dependent slots",
     "ending": "largest mass",
+    "training signal": "largest relative error",
 }
 """Verdicts, with what the largest of their numbers is called."""
 
