@@ -134,18 +134,23 @@ def stacked(title: str, drawings: Sequence[Drawing]) -> Drawing:
 
 @dataclass(frozen=True)
 class Curve:
-    """A named line through (x, y); ``marks`` are points to stress, each with a word.  Gaps are not supported: leave NaN out."""
+    """A named line through (x, y); ``marks`` are points to stress, each with a word; ``bars`` are intervals (x, low, high).
+
+    Gaps are not supported: leave NaN out.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
     colour: str = "a"
     dashed: bool = False
     marks: Sequence[tuple[float, float, str]] = ()
+    bars: Sequence[tuple[float, float, float]] = ()
 
 
 def chart(title: str, curves: Sequence[Curve], across: str, up: str, width: float = 640, height: float = 320) -> Drawing:
     """Curves over common axes.  Raises ValueError when there is no point to draw."""
     points = [point for curve in curves for point in curve.points]
+    points += [(x, y) for curve in curves for x, *ends in curve.bars for y in ends]
     if not points:
         raise ValueError("nothing to draw")
     left, right, top, bottom = 64.0, width - 24, 46.0, height - 44
@@ -175,6 +180,8 @@ def chart(title: str, curves: Sequence[Curve], across: str, up: str, width: floa
     for curve in curves:
         if len(curve.points) > 1:
             page.line([at(*point) for point in curve.points], curve.colour, 2, curve.dashed)
+        for x, low, high in curve.bars:
+            page.line([at(x, low), at(x, high)], curve.colour, 1.5)
         if len(curve.points) <= 40:
             for point in curve.points:
                 page.dot(*at(*point), 2.5, curve.colour, note=f"{curve.name}: {point[1]:.6g} at {point[0]:g}")
