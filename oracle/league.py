@@ -14,7 +14,7 @@ from draftproof.reference.rational import fraction
 from draftproof.reference.transport.exact_simplex import Ceiling, ceiling_of
 from draftproof.reference.transport.tree import problem_of
 from draftproof.reference.trees import Slot
-from draftproof.reference.verifiers import FAMILIES
+from draftproof.reference.verifiers import FAMILIES, Family
 
 from .cases import Case
 from .catalogue import suits
@@ -29,38 +29,53 @@ SAMPLED = ("with_replacement", "without_replacement", "greedy", "top_k")
 MOST_REPLAYED = 4096
 """Rules that are neither level by level nor node by node are replayed whole: up to this many ways to draw the tree."""
 
-REMARKS = {"univer_lookahead": "sibling order of this project"}
+LONGEST_NAME = 28
+"""As long as the longest of ours."""
+
+REMARKS = {"univer_lookahead": "our order"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One verifier on one instance.  ``lossless`` is None where that was not decided; ``remark`` says what should be known about the number."""
+    """One verifier on one instance.
+
+    ``lossless`` is None where that was not decided; ``distance`` is the total variation of one that is not; ``remark``: how it was read, if it was.
+    """
 
     verifier: str
     length: Fraction
     lossless: bool | None
     remark: str = ""
+    distance: float = 0.0
 
 
 @dataclass(frozen=True)
 class Standing:
-    """All verifiers on one instance, longest blocks first, against its certified ceiling."""
+    """All verifiers on one instance, longest blocks first, against its certified ceiling.
+
+    ``left_out``: rules that can only be replayed whole, where there are too many ways to draw the tree.
+    """
 
     instance: str
     scheme: str
     ceiling: Fraction
     gap: Fraction
     rows: Sequence[Row]
+    left_out: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """As ``draftproof league --json`` prints it."""
-        rows = [{**_shown(row.length, self.ceiling), "verifier": row.verifier, "lossless": row.lossless, "remark": row.remark} for row in self.rows]
-        return {"instance": self.instance, "scheme": self.scheme, "ceiling": str(self.ceiling), "gap": str(self.gap), "rows": rows}
+        rows = [{**_shown(row, self.ceiling), "exact": str(row.length)} for row in self.rows]
+        about = {"instance": self.instance, "scheme": self.scheme, "ceiling": str(self.ceiling), "gap": str(self.gap)}
+        return {**about, "rows": rows, "left_out": list(self.left_out)}
 
 
 @dataclass(frozen=True)
 class Mean:
-    """One verifier over many instances drafted by one scheme: means of E[L] and of the ceiling, over the instances it was run on."""
+    """One verifier over many instances drafted by one scheme: means of E[L] and of the ceiling, over the instances it was run on.
+
+    ``lossless`` is False where it was not on one of them, and else None where that was not decided on all; ``distance`` is the largest.
+    """
 
     scheme: str
     verifier: str
@@ -69,15 +84,17 @@ class Mean:
     lossless: bool | None
     instances: int
     remark: str = ""
+    distance: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """As ``draftproof league --json`` prints it."""
-        more = {"scheme": self.scheme, "verifier": self.verifier, "instances": self.instances, "lossless": self.lossless, "remark": self.remark}
-        return {**_shown(self.length, self.ceiling), "ceiling": float(self.ceiling), **more}
+        return {"scheme": self.scheme, **_shown(self, self.ceiling), "ceiling": float(self.ceiling), "instances": self.instances}
 
 
-def _shown(length: Fraction, ceiling: Fraction) -> dict[str, Any]:
-    return {"expected_length": float(length), "exact": str(length), "share": float(length / ceiling)}
+def _shown(row: "Row | Mean", ceiling: Fraction) -> dict[str, Any]:
+    lossy = {"total_variation": row.distance} if row.lossless is False else {}
+    about = {"verifier": row.verifier, "lossless": row.lossless, **lossy, "remark": row.remark}
+    return {**about, "expected_length": float(row.length), "share": float(row.length / ceiling)}
 
 
 def standing(instance: Instance, subjects: Iterable[Subject] = (), seed: int = 0, time_limit: float = 120.0) -> Standing:
@@ -86,20 +103,23 @@ def standing(instance: Instance, subjects: Iterable[Subject] = (), seed: int = 0
     Raises TooManyTrees where the ceiling is out of reach, MissingRow for an incomplete instance, SubjectError for a subject that misbehaves.
     """
     found: Ceiling = ceiling_of(problem_of(instance.target, instance.topology, instance.scheme))
-    rows = [*_references(instance), *_subjects(instance, subjects, seed, time_limit)]
-    rows.sort(key=lambda row: -row.length)
-    return Standing(instance.name, instance.scheme_name, fraction(found.ceiling), fraction(found.gap), rows)
+    admitted = [family for family in FAMILIES.values() if family.admits(instance)]
+    left_out = [family for family in admitted if _needs_replay(family, instance) and _ways_to_draw(instance) > MOST_REPLAYED]
+    references = [_reference(family, instance) for family in admitted if family not in left_out]
+    rows = sorted([*references, *_subjects(instance, subjects, seed, time_limit)], key=lambda row: -row.length)
+    names = [family.name for family in left_out]
+    return Standing(instance.name, instance.scheme_name, fraction(found.ceiling), fraction(found.gap), rows, names)
 
 
-def _references(instance: Instance) -> Iterator[Row]:
-    for family in FAMILIES.values():
-        whole = family.level is None and family.visit is None
-        merged = not family.reads_declared and instance.scheme_name == "with_replacement"
-        if not family.admits(instance) or ((whole or merged) and _ways_to_draw(instance) > MOST_REPLAYED):
-            continue
-        law = block_law(family, instance.target, instance.topology, instance.scheme)
-        exact = total_variation(law, instance.target) == 0
-        yield Row(family.name, fraction(expected_length(law)), exact, REMARKS.get(family.name, ""))
+def _reference(family: Family, instance: Instance) -> Row:
+    law = block_law(family, instance.target, instance.topology, instance.scheme)
+    distance = total_variation(law, instance.target)
+    return Row(family.name, fraction(expected_length(law)), distance == 0, REMARKS.get(family.name, ""), float(fraction(distance)))
+
+
+def _needs_replay(family: Family, instance: Instance) -> bool:
+    """Neither level by level nor node by node; joined siblings are drawn all at once."""
+    return (family.level is None and family.visit is None) or (not family.reads_declared and instance.scheme_name == "with_replacement")
 
 
 def _subjects(instance: Instance, subjects: Iterable[Subject], seed: int, time_limit: float) -> Iterator[Row]:
@@ -110,7 +130,7 @@ def _subjects(instance: Instance, subjects: Iterable[Subject], seed: int, time_l
             law = case_law(Case(replace(subject, claims=("lossless",)), instance), None, seed, time_limit)
         except Refused as refusal:
             raise SubjectError(f"{subject.name} on instance {instance.name}: {refusal}") from None
-        yield Row(subject.name, Fraction(law["expected_length"]), law["exact"], f"read by {law['way']}")
+        yield Row(subject.name, Fraction(law["expected_length"]), law["exact"], law["way"], float(Fraction(law["total_variation"])))
 
 
 def _ways_to_draw(instance: Instance) -> int:
@@ -119,6 +139,12 @@ def _ways_to_draw(instance: Instance) -> int:
         return here + sum(map(sampled, slot))
 
     return 1 if instance.deterministic else int(instance.vocabulary ** sampled(instance.topology))
+
+
+def shortened(verifier: str) -> str:
+    """A verifier's name for tables and pictures: of a long one, the end."""
+    name = verifier.rpartition("/")[2]
+    return name if len(name) <= LONGEST_NAME else "…" + name[1 - LONGEST_NAME :]
 
 
 def means(standings: Sequence[Standing]) -> list[Mean]:
@@ -130,9 +156,10 @@ def means(standings: Sequence[Standing]) -> list[Mean]:
     found = []
     for (scheme, verifier), results in groups.items():
         decided = [row.lossless for row, _ in results]
-        lossless = None if None in decided else all(decided)
+        lossless = False if False in decided else None if None in decided else True
         length, ceiling = (sum(values, Fraction(0)) / len(results) for values in ([row.length for row, _ in results], [top for _, top in results]))
-        found.append(Mean(scheme, verifier, length, ceiling, lossless, len(results), results[0][0].remark))
+        farthest = max(row.distance for row, _ in results)
+        found.append(Mean(scheme, verifier, length, ceiling, lossless, len(results), results[0][0].remark, farthest))
     return sorted(found, key=lambda mean: (mean.scheme, -mean.length, mean.verifier))
 
 
@@ -165,6 +192,9 @@ def league_task(send: Send, sources: list[dict[str, Any]], subjects: list[str], 
                 raise UsageError(f"{spec} suits none of these instances")
             loaded += found
         for instance in instances:
-            send(("standing", standing(instance, loaded, seed, time_limit)))
-    except (SubjectError, UsageError, MissingRow, ValueError, RuntimeError) as error:
+            try:
+                send(("standing", standing(instance, loaded, seed, time_limit)))
+            except (MissingRow, ValueError, RuntimeError) as error:
+                raise UsageError(f"{instance.name}: {error}") from None
+    except (SubjectError, UsageError) as error:
         send(("fatal", str(error)))

@@ -2,12 +2,12 @@
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import SUBJECT_HELP, Progress, complain, decimal, positive, seed, short, write
+from .common import SUBJECT_HELP, Progress, complain, decimal, positive, seed, write
 
 if TYPE_CHECKING:
     from draftproof.oracle.league import Mean, Row, Standing
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     command.add_argument("--seed", type=seed, default=0, help="seed of a subject that has to be sampled (default 0)")
     command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help="per instance (default 120)")
     command.add_argument("--json", action="store_true", help="print JSON")
-    command.add_argument("--plot", type=Path, metavar="OUT.svg", help="write a bar chart of the means")
+    command.add_argument("--plot", type=Path, metavar="OUT", help="draw the means as bars: OUT.svg, or OUT.png (which needs pillow)")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(run=run)
 
@@ -38,8 +38,8 @@ def run(options: argparse.Namespace) -> int:
     """Carry it out."""
     if bool(options.instances) == bool(options.random):
         return complain("give instances, or a --random family")
-    if options.plot and options.plot.suffix != ".svg":
-        return complain(f"{options.plot}: plots are written as .svg")
+    if options.plot and options.plot.suffix.lower() not in (".svg", ".png"):
+        return complain(f"cannot draw {options.plot}: give a file name that ends in .svg or .png")
     if options.plot and not options.plot.resolve().parent.is_dir():
         return complain(f"cannot write {options.plot}: no folder {options.plot.resolve().parent}")
     from draftproof.oracle.league import generated, league_task, means
@@ -62,16 +62,20 @@ def run(options: argparse.Namespace) -> int:
         return complain(str(error))
     overall = means(standings)
     if options.plot:
+        from draftproof.oracle.drawing import DrawingError, rendered
         from draftproof.oracle.league_drawing import draw
 
-        write(options.plot, draw(overall).svg())
+        try:
+            write(options.plot, rendered(draw(overall), options.plot.suffix))
+        except (DrawingError, OSError) as error:
+            return complain(f"cannot draw {options.plot}: {error}")
     if options.json:
         shown = [] if options.random else [one.as_dict() for one in standings]
         print(json.dumps({"instances": shown, "means": [mean.as_dict() for mean in overall]}))
-    elif options.random or len(standings) > 1:
-        print(_table(overall))
     else:
-        print(_one(standings[0]))
+        tables = [] if options.random else [_one(standing) for standing in standings]
+        several = overall if options.random else [mean for mean in overall if sum(one.scheme == mean.scheme for one in standings) > 1]
+        print("\n\n".join([*tables, *_means(several)]))
     return 0
 
 
@@ -86,27 +90,45 @@ def _family(text: str) -> tuple[int, ...]:
 
 
 def _one(standing: "Standing") -> str:
+    """The table of one instance."""
     gap = "" if standing.gap == 0 else f" (known to within {decimal(str(standing.gap))})"
-    title = f"{standing.instance}: {standing.scheme} drafting, ceiling {short(str(standing.ceiling))} = {float(standing.ceiling):.6f}{gap}"
-    return "\n".join([title, *_lines((row, standing.ceiling) for row in standing.rows)])
+    exact = "" if len(str(standing.ceiling)) > 20 or standing.ceiling.denominator == 1 else f"{standing.ceiling} = "
+    title = f"{standing.instance}: {_drafting(standing.scheme)}, ceiling {exact}{float(standing.ceiling):.6f}{gap}"
+    left_out = [f"  left out, with too many draft trees to replay: {', '.join(standing.left_out)}"] if standing.left_out else []
+    return "\n".join([title, *_lines("E[L]", [(row, row.remark) for row in standing.rows], [standing.ceiling] * len(standing.rows)), *left_out])
 
 
-def _table(means: "Sequence[Mean]") -> str:
+def _means(means: "Sequence[Mean]") -> list[str]:
+    """A table for each way of drafting."""
     out: list[str] = []
     for scheme, group in groupby(means, key=lambda mean: mean.scheme):
         rows = list(group)
         count = max(mean.instances for mean in rows)
-        title = f"{scheme} drafting, {count} instance{'s' * (count > 1)}, mean ceiling {float(rows[0].ceiling):.6f}"
-        out += [title, *_lines((mean, mean.ceiling) for mean in rows), ""]
-    return "\n".join(out).rstrip()
+        ceiling = next(mean.ceiling for mean in rows if mean.instances == count)
+        title = f"{_drafting(scheme)}, {count} instance{'s' * (count > 1)}, mean ceiling {float(ceiling):.6f}"
+        remarks = [(mean, mean.remark if mean.instances == count else f"on {mean.instances} of {count}") for mean in rows]
+        out.append("\n".join([title, *_lines("mean E[L]", remarks, [mean.ceiling for mean in rows])]))
+    return out
 
 
-def _lines(rows: "Iterable[tuple[Row | Mean, Any]]") -> list[str]:
-    """One line a verifier: mean block length, share of the ceiling, lossless or not, remark."""
-    listed = list(rows)
-    width = max(len(row.verifier) for row, _ in listed)
-    verdict = {True: "lossless", False: "NOT lossless", None: "not decided"}
+def _drafting(scheme: str) -> str:
+    return f"{scheme.replace('_', ' ')} drafting"
+
+
+def _lines(length: str, rows: "Sequence[tuple[Row | Mean, str]]", ceilings: Sequence[Any]) -> list[str]:
+    """A header and one line a verifier; eighty columns hold it."""
+    from draftproof.oracle.league import shortened
+
+    names = [shortened(row.verifier) for row, _ in rows]
+    width = max(map(len, names))
     return [
-        f"  {row.verifier:<{width}}  {float(row.length):.6f}  {float(row.length / ceiling):8.2%}  {verdict[row.lossless]:<12}  {row.remark}".rstrip()
-        for row, ceiling in listed
+        f"  {'':<{width}}  {length:>9}  {'of ceiling':>10}  lossless",
+        *(
+            f"  {name:<{width}}  {float(row.length):9.6f}  {float(row.length / ceiling):10.2%}  {_lossless(row):<11}  {remark}".rstrip()
+            for name, (row, remark), ceiling in zip(names, rows, ceilings, strict=True)
+        ),
     ]
+
+
+def _lossless(row: "Row | Mean") -> str:
+    return {True: "yes", None: "undecided", False: f"NO, TV {row.distance:.2g}"}[row.lossless]
