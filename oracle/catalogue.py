@@ -61,6 +61,12 @@ def _fixed(name: str, kinds: str, note: str, target: Rows, tree: Sequence[str]) 
     return {"name": name, "kinds": list(kinds), "note": note, "vocabulary": size, "target": rows, "drafting": drafting}
 
 
+def _planned(name: str, kinds: str, note: str, seed: int, zeros: float, **drafting: Any) -> dict[str, Any]:
+    """A tree over three tokens, two deep, planned best-first on draft rows that all differ."""
+    rows = {"vocabulary": 3, "target": _varied(seed, 3, 3, zeros / 2), "draft": _varied(seed + 1, 3, 2, zeros)}
+    return {"name": name, "kinds": list(kinds), "note": note, **rows, "drafting": {**drafting, "depth": 2}}
+
+
 def _first(rows: Rows) -> Row:
     return rows[""] if isinstance(rows, Mapping) else rows[0]
 
@@ -184,6 +190,7 @@ def _chains() -> list[dict[str, Any]]:
             two,
         ),
         _entry("chain-sharp-draft", "GB", "the draft is almost certain of a token the target dislikes", [[1, 60, 39]], [[997, 2, 1]], "chain", one),
+        _entry("chain-ties", "DE", "tied tokens at the cut of top-k and at the argmax", [[4, 3, 3, 0], [2, 4, 4, 1]], [[3, 3, 2, 2]], "chain", one),
         _entry("chain-two-tokens", "O", "V = 2: residuals are point masses", _varied(11, 2, 4), _varied(12, 2, 3), "chain", three),
         _entry("chain-three-drafts", "ABCHI", "three drafts, every prefix its own row", _varied(21, 3, 4), _varied(22, 3, 3), "chain", three),
         _entry(
@@ -264,5 +271,28 @@ def _trees() -> list[dict[str, Any]]:
         _entry("tree-two-levels-greedy", "AFK", "fixed and sampled siblings over two levels", _varied(41, 3, 3), _varied(42, 3, 2), "greedy", [2, 2]),
         _entry(
             "tree-chain-below", "FI", "a sampled chain below two siblings", _varied(43, 2, 4), _varied(44, 2, 3), "without_replacement", [2, 1, 1]
+        ),
+        _planned("tree-planned", "KF", "a DDTree tree keeps its planned tokens: one-hot, whoever planned", 45, 0.0, scheme="best_first", nodes=4),
+        _planned(
+            "tree-replay",
+            "AFK",
+            "a frozen plan drawn anew: its shape is the plan's, each declared law that of the parent really drawn",
+            45,
+            0.0,
+            scheme="replay",
+            nodes=4,
+            sampler="without_replacement",
+            exhaust="drop",
+        ),
+        _planned(
+            "tree-replay-exhausted",
+            "FGK",
+            "the parent really drawn has fewer tokens than the planned one had: the slot left is filled uniformly, and declared so",
+            47,
+            0.3,
+            scheme="replay",
+            nodes=5,
+            sampler="without_replacement",
+            exhaust="uniform",
         ),
     ]

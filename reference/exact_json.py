@@ -48,10 +48,10 @@ def known_keys(given: Mapping[str, Any], keys: Iterable[str], what: str) -> None
 def number(value: Any, what: str) -> str:
     """The text of an integer, a decimal or a string such as "3/8".  Raises FormatError for anything else."""
     try:
-        text = str(value)
+        text = str(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else ""
     except ValueError:  # an integer of more digits than Python prints
         text = ""
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text):
         raise FormatError(f"{what} is not a number: {shown(value)}")
     return text
 

@@ -34,8 +34,16 @@ SCHEMES: dict[str, Callable[[Model], Scheme]] = {
 OTHER_SCHEMES = ("fixed", "best_first", "replay")
 """Schemes that make their own topology."""
 
-DETERMINISTIC = ("top_k", "fixed", "best_first")
-"""Schemes whose declared laws are all one-hot."""
+DRAWS = {
+    "chain": "with_replacement",
+    "with_replacement": "with_replacement",
+    "without_replacement": "without_replacement",
+    "top_k": "fixed",
+    "fixed": "fixed",
+    "best_first": "fixed",
+    "greedy": "greedy",
+}
+"""Scheme -> how siblings are drawn; replay's sampler says it for itself."""
 
 KEYS = ("vocabulary", "target", "draft", "drafting", "name", "note", "kinds")
 """What an instance may say; ``note`` and ``kinds`` are for people."""
@@ -76,8 +84,18 @@ class Instance:
         return not slot and bool(self.topology)
 
     @property
+    def draws(self) -> str:
+        """How siblings are drawn, whatever makes the topology: with_replacement, without_replacement, greedy (fixed but the last), fixed, mixed."""
+        if self.scheme_name != "replay":
+            return DRAWS[self.scheme_name]
+        rule = self.source["drafting"]
+        several = rule["sampler"] == "greedy" and rule["exhaust"] == "uniform"  # elder siblings may be fills, which are drawn
+        return "mixed" if several else str(rule["sampler"])
+
+    @property
     def deterministic(self) -> bool:
-        return self.scheme_name in DETERMINISTIC
+        """Whether every declared law is one-hot."""
+        return self.draws == "fixed"
 
 
 def load(path: str | Path) -> Instance:

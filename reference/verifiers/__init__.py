@@ -46,8 +46,8 @@ __all__ = [
     "univer_transport",
 ]
 
-GREEDY = ("greedy", "top_k", "fixed", "best_first")
-"""Schemes whose siblings are all deterministic, except perhaps the last."""
+GREEDY = ("greedy", "fixed")
+"""Siblings are all deterministic, except perhaps the last."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Family:
     """One verification rule.
 
     ``level`` is set for root-to-leaf rules, ``visit`` for leaf-to-root ones.  ``reads_declared``: whether declared laws matter; rules that ignore
-    them need distinct siblings.  ``schemes``: the drafting schemes the rule is made for, None for all; every rule takes chains.
+    them need distinct siblings.  ``draws``: the ways of drawing siblings (``Instance.draws``) that the rule is made for, None for all; every rule
+    takes chains.
     """
 
     name: str
@@ -63,11 +64,11 @@ class Family:
     level: Level | None = None
     reads_declared: bool = True
     visit: Visit | None = None
-    schemes: tuple[str, ...] | None = None
+    draws: tuple[str, ...] | None = None
 
     def admits(self, instance: "Instance") -> bool:
         """Whether the rule is made for the way the instance is drafted."""
-        return self.schemes is None or instance.is_chain or instance.scheme_name in self.schemes
+        return self.draws is None or instance.is_chain or instance.draws in self.draws
 
 
 FAMILIES = {
@@ -77,11 +78,11 @@ FAMILIES = {
         Family("tree_exit", tree_exit, reads_declared=False),
         Family("recursive_rejection", descend(recursive_rejection), recursive_rejection),
         Family("traversal", traversal, visit=_traversal.visit),
-        Family("greedy_transport", descend(greedy_transport), greedy_transport, schemes=GREEDY),
-        Family("univer", univer, visit=_univer.visit, schemes=GREEDY),
-        Family("univer_lookahead", univer_lookahead, visit=_univer_lookahead.visit, schemes=GREEDY),
+        Family("greedy_transport", descend(greedy_transport), greedy_transport, draws=GREEDY),
+        Family("univer", univer, visit=_univer.visit, draws=GREEDY),
+        Family("univer_lookahead", univer_lookahead, visit=_univer_lookahead.visit, draws=GREEDY),
         Family("univer_transport", univer_transport, visit=_univer_transport.visit),
-        Family("k_seq", descend(k_seq), k_seq, schemes=("with_replacement",)),
+        Family("k_seq", descend(k_seq), k_seq, draws=("with_replacement",)),
     )
 }
 

@@ -320,3 +320,29 @@ def test_random_bytes_in_a_file(tmp_path: Path) -> None:
         except InstanceError as error:
             assert str(tmp_path) in str(error)
     assert 0 < read_again < 400
+
+
+@pytest.mark.parametrize(
+    ("drafting", "draws", "admitted"),
+    [
+        ({"scheme": "top_k", "children": [2]}, "fixed", {"univer", "greedy_transport"}),
+        ({"scheme": "best_first", "nodes": 3, "depth": 2}, "fixed", {"univer", "greedy_transport"}),
+        ({"scheme": "fixed", "tree": ["0", "1"]}, "fixed", {"univer", "greedy_transport"}),
+        ({"scheme": "greedy", "children": [2]}, "greedy", {"univer", "greedy_transport"}),
+        ({"scheme": "with_replacement", "children": [2]}, "with_replacement", {"k_seq"}),
+        ({"scheme": "without_replacement", "children": [2]}, "without_replacement", set()),
+        ({"scheme": "replay", "nodes": 3, "depth": 1, "sampler": "greedy", "exhaust": "drop"}, "greedy", {"univer", "greedy_transport"}),
+        ({"scheme": "replay", "nodes": 3, "depth": 1, "sampler": "greedy", "exhaust": "one_hot"}, "greedy", {"univer", "greedy_transport"}),
+        ({"scheme": "replay", "nodes": 3, "depth": 1, "sampler": "greedy", "exhaust": "uniform"}, "mixed", set()),
+        ({"scheme": "replay", "nodes": 3, "depth": 1, "sampler": "with_replacement", "exhaust": "drop"}, "with_replacement", {"k_seq"}),
+        ({"scheme": "replay", "nodes": 3, "depth": 1, "sampler": "without_replacement", "exhaust": "drop"}, "without_replacement", set()),
+    ],
+)
+def test_rules_go_by_how_siblings_are_drawn_not_by_the_name_of_a_scheme(drafting: dict[str, Any], draws: str, admitted: set[str]) -> None:
+    instance = parse({**GOOD, "target": {key: [1, 2, 3] for key in ("", "0", "1", "2", "0 0", "0 1", "0 2")}, "drafting": drafting})
+    assert instance.draws == draws and instance.deterministic == (draws == "fixed") and not instance.is_chain
+    assert {name for name in ("univer", "greedy_transport", "k_seq") if family(name).admits(instance)} == admitted
+    if drafting.get("depth") == 1 or "children" in drafting:  # what is admitted is lossless
+        for name in admitted:
+            law = block_law(family(name), instance.target, instance.topology, instance.scheme)
+            assert total_variation(law, instance.target) == 0
