@@ -3,7 +3,8 @@
     python benchmarks/ddtree.py [--rows 32] [--nodes 64 256 1024] [--threads 1] [--repeats 5] [--json OUT]
 
 Times are the best of the repeats, in milliseconds.  The heap is given lists of log probabilities, so that none of its time is conversion; what
-conversion costs is shown apart.  "floor" is one read of the logits.  Ends with the node sets of float32 and bfloat16 logits against float64.
+conversion costs is shown apart.  "whole" is logits to trees, without the mask; "floor" is one read of the logits.  Ends
+with the node sets of float32 and bfloat16 logits against float64.
 """
 
 import argparse
@@ -134,17 +135,19 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(f"{options.rows} rows, {DEPTHS} depths, {VOCABULARY} tokens, float32, {options.threads} threads; milliseconds")
-    print(f"{'logits':<8}{'nodes':>6}{'heap':>9}{'ours':>8}{'ratio':>7}   {'top-K':>7}{'normal.':>9}{'select':>8}{'mask':>7}{'whole':>8}{'floor':>7}")
+    parts = "".join(f"{name:>9}{'share':>6}" for name in ("top-K", "normal.", "select", "mask", "floor"))
+    print(f"{'logits':<8}{'nodes':>6}{'heap':>8}{'ours':>7}{'ratio':>7}{'whole':>8}   {parts}")
     results = []
     for shape in ("random", "peaked"):
         logits = logits_of(shape, options.rows)
         for nodes in options.nodes:
             found = compare(logits, nodes, options.repeats)
             results.append({"logits": shape, **found})
-            parts = f"{found['top_k']:>7.0f}{found['normaliser']:>9.0f}{found['ours']:>8.1f}{found['mask']:>7.1f}"
-            times = f"{found['heap']:>9.1f}{found['ours']:>8.1f}{found['heap'] / found['ours']:>6.1f}x"
-            print(f"{shape:<8}{nodes:>6}{times}   {parts}{found['whole']:>8.0f}{found['floor']:>7.0f}", flush=True)
-    print("top-K is for as many tokens as nodes; the whole looks at 128 first, and at more where its certificate asks for them")
+            columns = (found[name] for name in ("top_k", "normaliser", "ours", "mask", "floor"))
+            parts = "".join(f"{time:>9.1f}{time / found['whole']:>6.0%}" for time in columns)
+            times = f"{found['heap']:>8.1f}{found['ours']:>7.1f}{found['heap'] / found['ours']:>6.1f}x{found['whole']:>8.0f}"
+            print(f"{shape:<8}{nodes:>6}{times}   {parts}", flush=True)
+    print("shares are of the whole, which looks at 128 tokens a depth first, and at more where its certificate asks; top-K is for as many as nodes")
     for shape in ("random", "peaked"):
         for dtype in (torch.float32, torch.bfloat16):
             differing, lost = difference(logits_of(shape, 2).to(dtype), 1024)

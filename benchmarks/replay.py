@@ -9,13 +9,10 @@ Gumbel-top-k from the logits ("gumbel").  "floor" is one read of the draft logit
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import torch
-from ddtree import VOCABULARY, logits_of  # the benchmark beside this one
+from ddtree import VOCABULARY, best, logits_of  # the benchmark beside this one
 from torch import Tensor
 
 from draftproof.gpu_impl.ddtree import DraftTrees
@@ -50,16 +47,6 @@ def per_row(logits: Tensor, topology: DraftTrees, gumbel: bool) -> list[list[int
                 tokens[child] = token
         found.append(tokens)
     return found
-
-
-def best(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """(milliseconds, result) of the fastest of ``repeats`` runs."""
-    times, result = [], None
-    for _ in range(repeats):
-        start = perf_counter()
-        result = function()
-        times.append(1e3 * (perf_counter() - start))
-    return min(times), result
 
 
 def measure(shape: str, rows: int, nodes: int, repeats: int, verifiers: bool) -> dict[str, float]:
