@@ -23,7 +23,7 @@ def build(rocq: Path) -> list[str]:
         raise BuildError(f"{' and '.join(missing)} not found; on Debian: apt-get install {PACKAGES}")
     vectors = rocq / "vectors.jsonl"
     before = vectors.read_bytes() if vectors.is_file() else b""
-    done = subprocess.run(["make", "-C", str(rocq)], capture_output=True, text=True)
+    done = subprocess.run(["make", "-j2", "-C", str(rocq)], capture_output=True, text=True)
     if done.returncode:
         tail = (done.stdout + done.stderr).splitlines()[-20:]
         return ["the proofs do not build:", *tail]

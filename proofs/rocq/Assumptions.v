@@ -2,7 +2,8 @@
 (* its theorems is.                                                                                                      *)
 From Draftproof Require Import Programs Expectation Exact Growth Step Recursive_rejection Traversal Drafting Block_optimal.
 From Draftproof Require Import Fixed_trees Fixed_optimum Predraw_follow Tree_exit One_hot Random_trees Random_optimum.
-From Draftproof Require Import Univer Greedy_transport Univer_dominates K_seq Transport Best_first Budgets Replay Training Binary_rationals.
+From Draftproof Require Import Two_phase Univer Greedy_transport Univer_lookahead Transport Univer_transport K_seq.
+From Draftproof Require Import Best_first Budgets Replay Training Binary_rationals Golden.
 
 Definition exactness := (
   @growth_identity, @growth_stop, @loop_exact).
@@ -36,9 +37,10 @@ Definition random_trees := (
 Print Assumptions random_trees.
 
 Definition univer := (
-  @univer_exact, @token_level_exact, @closed_form_lossless, @conditionally_optimal, @closed_form_optimal,
-  @univer_greedy_exact, @greedy_transport_exact, @univer_dominates, @univer_greedy_dominates, @kseq_lossless,
-  @kseq_exact, @rho_upward).
+  @two_phase_exact, @token_level_exact, @closed_form_lossless, @conditionally_optimal, @closed_form_optimal,
+  @univer_exact, @greedy_transport_exact, @univer_dominates, @univer_greedy_dominates, @any_order_lossless,
+  @univer_lookahead_exact, @set_node_lossless, @set_node_keeps, @univer_transport_exact, @k_seq_lossless,
+  @k_seq_exact, @rho_upward).
 Print Assumptions univer.
 
 Definition transport := (
@@ -61,5 +63,6 @@ Definition training := (
 Print Assumptions training.
 
 Definition execution := (
-  @block_law_exact, @block_law_Q, @block_law_Q_exact).
+  @block_law_exact, @block_law_Q, @block_law_Q_exact, @plan_law_exact, @plan_law_Q, @plan_law_Q_exact,
+  @golden_plans_checked).
 Print Assumptions execution.

@@ -4,7 +4,7 @@ From Coq Require Import ZArith QArith.
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ssrZ.
 From Draftproof Require Import Programs Trees Verifiers Schemes Expectation Exact Populated Recursive_rejection Traversal Drafting.
-From Draftproof Require Import One_hot Homomorphism.
+From Draftproof Require Import One_hot Homomorphism Plans Univer Univer_lookahead Greedy_transport K_seq Univer_transport Homomorphism_plans.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -118,6 +118,38 @@ Theorem block_law_Q_exact r t : (forall s, pmf vs (pR s)) -> (forall s, pmf vs (
   exact vs pR [::] (dmap (F := QO) (G := F) qR (block_law (F := QO) vs p r (scheme_of (F := QO) vs q n) t)).
 Proof.
 by move=> pP qP; rewrite -block_law_Q; apply: block_law_exact => //; apply: schemes_declare_laws.
+Qed.
+
+(* the same for the rules driven by plans *)
+Lemma distinct_checked tree : uniq tree -> distinct (Fixed tree : scheme_name V).
+Proof.
+move=> tree_uniq s; suff sub : subseq [seq rcons s x | x <- children_of tree s] tree.
+  have := subseq_uniq sub tree_uniq; by rewrite map_inj_uniq // => x y /rcons_inj[].
+rewrite /children_of; elim: (tree) => [|u l IH] //; rewrite [flatten _]/= map_cat.
+case: u => [|x u']; first exact: subseq_trans IH (subseq_cons _ _).
+case: eqP => [e|_]; last exact: subseq_trans IH (subseq_cons _ _).
+by rewrite [x :: u']lastI -e /= eqxx.
+Qed.
+Theorem plan_law_exact (a b : seq V -> V -> R) r m k t : (forall s, pmf vs (a s)) -> (forall s, pmf vs (b s)) ->
+  rule_checked (F := F) vs a b m r k t -> exact vs a [::] (plan_law (F := F) vs a b r m k t).
+Proof.
+move=> aP bP; have D : (if m is Fixed tree then uniq tree else true) -> distinct m by case: (m) => // tree; apply: distinct_checked.
+case: r => [||plans||rho] ok.
+- by apply: univer_exact => //; apply: D.
+- by apply: univer_lookahead_exact => //; apply: D.
+- exact: univer_transport_exact.
+- by apply: greedy_transport_exact => //; apply: D.
+exact: k_seq_exact.
+Qed.
+Theorem plan_law_Q r k t : plan_law (F := F) vs pR rR (hrule (F := QO) (G := F) qR r) n k t =
+  dmap (F := QO) (G := F) qR (plan_law (F := QO) vs p q r n k t).
+Proof. exact: (h_plan_law (F := QO) (G := F) h0 h1 hadd hsub hmul hdiv hmin hz). Qed.
+Theorem plan_law_Q_exact r k t : (forall s, pmf vs (pR s)) -> (forall s, pmf vs (rR s)) ->
+  rule_checked (F := QO) vs p q n r k t ->
+  exact vs pR [::] (dmap (F := QO) (G := F) qR (plan_law (F := QO) vs p q r n k t)).
+Proof.
+move=> pP qP ok; rewrite -plan_law_Q; apply: plan_law_exact => //; apply: etrans _ ok.
+exact: (h_rule_checked (F := QO) (G := F) h0 h1 hadd hsub hmul hdiv hmin hz).
 Qed.
 End Exact.
 End Hom.

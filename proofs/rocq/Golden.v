@@ -2,7 +2,7 @@
 (* binary rationals, and both written as one JSON object a line (the instance format of reference/instances.py).       *)
 From Coq Require Import ZArith QArith String Ascii DecimalString.
 From mathcomp Require Import all_ssreflect.
-From Draftproof Require Import Programs Trees Verifiers Schemes Plans Binary_rationals.
+From Draftproof Require Import Programs Trees Verifiers Schemes Plans K_seq Univer_transport Homomorphism_plans Binary_rationals Golden_plans.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -91,14 +91,34 @@ Definition vector_of (name : string) (i : instance) (m : dist QO (seq nat)) : st
   object [:: ("verifier", text name); ("instance", of_instance i); ("law", of_law (gathered m))].
 Definition vector (r : rule) (i : instance) : string := vector_of (name_of r) i (program r i).
 
-(* the plan-driven rules, on greedy drafting (a chain is greedy drafting with one sibling a depth) *)
-Definition greedy_program (two_phases : bool) (i : instance) : dist QO (seq nat) :=
-  let vs := iota 0 (vocabulary i) in
-  let p := model (vocabulary i) (target i) in
-  let t := greedy_drafted (F := QO) vs p (model (vocabulary i) (draft i)) (children i) [::] in
-  if two_phases then emitted (univer (F := QO) vs p t (Qmake 1 1) [::]) else token_level (F := QO) vs p t [::].
-Definition greedy_vector (two_phases : bool) (i : instance) : string :=
-  vector_of (if two_phases then "univer" else "greedy_transport") i (greedy_program two_phases i).
+(* ---- the rules driven by plans *)
+Definition depth (i : instance) : nat := if scheme i is Fixed tree then height tree else size (children i).
+Definition plan_program (r : plan_rule QO nat_eqType) (i : instance) : dist QO (seq nat) :=
+  let V := vocabulary i in
+  plan_law (F := QO) (iota 0 V) (model V (target i)) (model V (draft i)) r (scheme i) (depth i) (shape i).
+Definition plan_checked (r : plan_rule QO nat_eqType) (i : instance) : bool :=
+  let V := vocabulary i in
+  rule_checked (F := QO) (iota 0 V) (model V (target i)) (model V (draft i)) (scheme i) r (depth i) (shape i).
+Definition plan_name (r : plan_rule QO nat_eqType) : string :=
+  match r with
+  | Univer => "univer" | Univer_lookahead => "univer_lookahead" | Univer_transport _ => "univer_transport"
+  | Greedy_transport => "greedy_transport" | K_seq _ => "k_seq"
+  end.
+(* a rule may depend on the instance: on the plans that were found for it, on rho *)
+Definition plan_vector (x : plan_rule QO nat_eqType * instance) : string := vector_of (plan_name x.1) x.2 (plan_program x.1 x.2).
+
+(* the smallest multiple of 2^-40 that will do for k drafts; it lies between 1 and k *)
+Fixpoint bisect (fuel : nat) (ok : Z -> bool) (low high : Z) : Z :=
+  if fuel is f.+1 then
+    if (low <? high)%Z then let m := ((low + high) / 2)%Z in if ok m then bisect f ok low m else bisect f ok (m + 1) high else low
+  else low.
+Definition smallest_rho (i : instance) (k : nat) (s : seq nat) : Q :=
+  let V := vocabulary i in
+  let one := (2 ^ 40)%Z in
+  let rho m := Qred (Qmake m (Z.to_pos one)) in
+  let ok m := rho_checked (F := QO) (iota 0 V) (model V (target i) s) (model V (draft i) s) (rho m) k in
+  rho (bisect 60 ok one (one * Z.of_nat k)).
+Definition table_of (l : seq (seq nat * seq plan)) (s : seq nat) : table QO nat_eqType := foldr (fun x d => if x.1 == s then x.2 else d) [::] l.
 
 (* ---- the cases: chains to depth 3 at V = 2..4, trees of width 2 to depth 2 at V = 2..3, one node with three siblings *)
 Definition chains : seq instance :=
@@ -115,11 +135,24 @@ Definition wide : seq instance :=
 Definition fixed_trees : seq instance :=
   [:: fixed_case 2 [:: [:: 0]; [:: 0; 0]; [:: 1]]%N 301; fixed_case 3 [:: [:: 2]; [:: 0]; [:: 2; 1]; [:: 2; 1; 0]]%N 302;
       fixed_case 3 [:: [:: 1]; [:: 1; 1]; [:: 1; 0]; [:: 0]; [:: 0; 2]]%N 303; fixed_case 4 [:: [:: 3]; [:: 1]; [:: 3; 0]; [:: 3; 2]; [:: 0]]%N 304].
-Definition cases : seq instance := (chains ++ trees ++ wide ++ fixed_trees)%SEQ.
+Definition drafted_cases : seq instance := (chains ++ trees ++ wide)%SEQ.
+Definition cases : seq instance := (drafted_cases ++ fixed_trees)%SEQ.
 Definition vectors (r : rule) : seq string := [seq vector r i | i <- cases].
+(* greedy, top-k and fixed trees, and chains *)
 Definition greedy_cases : seq instance :=
-  (take 13 chains ++ flatten [seq [seq drafted_case x.1 c Greedy (Z.of_nat (x.2 + size c * 3 + sumn c)%N)
-                                  | c <- [:: [:: 2]; [:: 2; 1]; [:: 1; 2]; [:: 2; 2]]%N]
-                             | x <- [:: (2, 40); (3, 60); (3, 400); (4, 420)]%N]
-   ++ [:: drafted_case 4 [:: 3]%N Greedy 202; drafted_case 4 [:: 3; 1]%N Greedy 205; drafted_case 3 [:: 3; 2]%N Greedy 206])%SEQ.
-Definition greedy_vectors (two_phases : bool) : seq string := [seq greedy_vector two_phases i | i <- greedy_cases].
+  (chains ++ flatten [seq [seq drafted_case x.1.1 c x.2 (Z.of_nat (x.1.2 + size c * 3 + sumn c)%N) | c <- [:: [:: 2]; [:: 2; 1]; [:: 1; 2]; [:: 2; 2]]%N]
+                     | x <- [:: (2, 40, Greedy); (3, 60, Greedy); (3, 400, Greedy); (4, 420, Greedy); (3, 60, Top_k)]%N]
+   ++ [:: drafted_case 4 [:: 3]%N Greedy 202; drafted_case 4 [:: 3; 1]%N Greedy 205; drafted_case 3 [:: 3; 2]%N Greedy 206] ++ fixed_trees)%SEQ.
+Definition k_seq_cases : seq instance :=
+  (chains ++ flatten [seq [seq drafted_case x.1 c With_replacement (Z.of_nat (x.2 + size c * 3 + sumn c)%N) | c <- [:: [:: 2]; [:: 2; 1]; [:: 1; 2]; [:: 2; 2]]%N]
+                     | x <- [:: (2, 40); (3, 60); (2, 500); (3, 520)]%N]
+   ++ [:: drafted_case 3 [:: 3]%N With_replacement 203; drafted_case 4 [:: 3]%N With_replacement 207; drafted_case 4 [:: 2; 1]%N With_replacement 208])%SEQ.
+Definition on (r : plan_rule QO nat_eqType) (l : seq instance) := [seq (r, i) | i <- l].
+Definition plan_cases : seq (plan_rule QO nat_eqType * instance) :=
+  (on (@Univer QO nat_eqType) greedy_cases ++ on (@Univer_lookahead QO nat_eqType) greedy_cases ++ on (@Greedy_transport QO nat_eqType) greedy_cases
+   ++ [seq (Univer_transport (F := QO) (table_of x.1), x.2) | x <- zip golden_plans drafted_cases] ++ [seq (K_seq (F := QO) (smallest_rho i), i) | i <- k_seq_cases])%SEQ.
+Definition plan_vectors : seq string := map plan_vector plan_cases.
+
+(* siblings are distinct, the plans of univer_transport feasible and of the largest worth, and rho is large enough *)
+Lemma golden_plans_checked : (size golden_plans == size drafted_cases) && all (fun x => plan_checked x.1 x.2) plan_cases.
+Proof. by vm_compute. Qed.

@@ -2,7 +2,7 @@
 (* three times faster than strings of Ascii.)                                                                            *)
 From Coq Require Import String.
 From mathcomp Require Import all_ssreflect.
-From Draftproof Require Import Programs Trees Verifiers Golden.
+From Draftproof Require Import Programs Trees Verifiers Plans Golden.
 Inductive line := Line of list Byte.byte.
 Definition of_bytes (l : list Byte.byte) := Line l.
 Definition bytes (x : line) := let: Line l := x in l.
@@ -15,6 +15,4 @@ Eval vm_compute in lines Predraw_follow.
 Eval vm_compute in lines Tree_exit.
 Eval vm_compute in lines Recursive_rejection.
 Eval vm_compute in lines Traversal.
-Definition greedy_lines (two_phases : bool) := [seq Line (list_byte_of_string s) | s <- greedy_vectors two_phases].
-Eval vm_compute in greedy_lines true.
-Eval vm_compute in greedy_lines false.
+Eval vm_compute in [seq Line (list_byte_of_string s) | s <- plan_vectors].
