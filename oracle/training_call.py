@@ -161,10 +161,9 @@ class Call:
 
     @staticmethod
     def _value(loss: Any) -> float:
-        try:
-            array = np.asarray(loss.detach().cpu().double() if hasattr(loss, "detach") else loss, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise SubjectError(f"returns {type(loss).__name__}, not a loss") from None
+        array = np.asarray(loss.detach().cpu().double() if hasattr(loss, "detach") else loss)
+        if array.dtype.kind not in "fiu":
+            raise SubjectError(f"returns {type(loss).__name__}, not a loss")
         if array.size != 1:
             raise SubjectError(f"returns a loss of shape {list(array.shape)}, not one number")
         return float(array.reshape(()))

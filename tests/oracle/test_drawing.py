@@ -42,3 +42,10 @@ def test_tree() -> None:
     assert count(chain, "circle") == 3001, "no recursion"
     both = stacked("Both", [page, chain])
     assert both.height == page.height + chain.height
+
+
+def test_bars() -> None:
+    """Intervals are drawn, and widen the axis where they are longer than the curve."""
+    plain = chart("t", [Curve("c", [(0, 1.0), (1, 2.0)])], "x", "y")
+    barred = chart("t", [Curve("c", [(0, 1.0), (1, 2.0)], bars=[(1, -3.0, 7.0)])], "x", "y")
+    assert ">1.2<" in plain.svg() and ">1.2<" not in barred.svg() and ">-4<" in barred.svg() and ">8<" in barred.svg()
