@@ -24,7 +24,8 @@ class Objective:
     ``objective``: what it says it minimises, of ``draftproof.reference.training``: - sum weight(v) log q(v_last) over the number of nodes, with
     weights ``exit`` (w, the paper's), ``prefix`` (P) or ``depth`` (w d); or a mean over requests of ``distillation`` (A), ``swaps`` (B) or minus
     smoothed ``coverage`` (C), the last two at temperature ``tau`` of the scores, 1 / tau an integer.
-    ``rows``: the form of the target's rows; ``temperature``: the one served at, which it applies itself to those rows; the draft's are always logits.
+    ``rows``: the form of the target's rows; the draft's are always logits.  ``temperature``, ``top_k``, ``top_p``: how the target is served, which it
+    applies itself to those rows.
     ``dtype``, ``framework``, ``device``: of logits and rows.
     """
 
@@ -33,6 +34,8 @@ class Objective:
     objective: Kind = "exit"
     rows: Rows = "logits"
     temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
     tau: float = 1.0
     scores: bool = False
     dtype: str = "float64"

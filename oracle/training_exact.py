@@ -16,7 +16,7 @@ from draftproof.reference.trees import level_order
 
 from .logits import meaning
 from .objectives import Objective
-from .rounding import round_to
+from .rounding import _kept, round_to
 from .toy_target import after
 from .training_instances import TrainingInstance
 
@@ -28,12 +28,11 @@ class Handed:
     """The arrays of an instance in the subject's dtype (as float64 values), and the contexts that those bits mean.
 
     logits [B, L, V], tokens, parents [B, N] int64, valid [B, N] bool, target [B, N, V]; padding holds a row of the target's form that is not the
-    target's, token 0, and itself as parent.
+    target's, token 0, and itself as parent.  ``served``: the contexts have the target as it is served, else as its rows say.
     """
 
-    def __init__(self, subject: Objective, instance: TrainingInstance, temperature: float | None = None):
-        self.subject, self.instance = subject, instance
-        self.temperature = temperature or subject.temperature or 1.0
+    def __init__(self, subject: Objective, instance: TrainingInstance, served: bool = True):
+        self.subject, self.instance, self.served = subject, instance, served
         vocabulary, trees = instance.vocabulary, [[node.path for node in level_order(one.root)] for one in instance.contexts]
         batch, width = len(trees), max(map(len, trees)) + PADDED
         self.tokens = np.zeros((batch, width), dtype=np.int64)
@@ -65,7 +64,11 @@ class Handed:
         return round_to(_logs([float(law[token]) for token in range(self.instance.vocabulary)]), self.subject.dtype)
 
     def _law(self, row: np.ndarray) -> Law[int]:
-        return _meant((row if self.subject.rows == "probs" else row / self.temperature).tolist(), self.subject.rows)
+        subject = self.subject
+        law = _meant((row / subject.temperature if self.served and subject.temperature else row).tolist(), subject.rows)
+        if not self.served or (subject.top_k is None and subject.top_p is None):
+            return law
+        return Law.row(_kept([float(law[token]) for token in range(len(row))], subject.top_k, subject.top_p))
 
     @staticmethod
     def _known(model: Model, path: Prefix) -> bool:
@@ -105,9 +108,9 @@ def mistakes(objective: str, handed: Handed) -> Iterator[tuple[str, np.ndarray]]
         whole = sum((total(one) for one in right), ZERO)
         if whole:
             yield "weights divided by their sum", _gradient([scaled(one, 1 / whole) for one in right], handed)[0]
-    if handed.temperature != 1 and not handed.subject.scores:
-        unserved = Handed(handed.subject, handed.instance, temperature=1.0)
-        yield "the target at temperature 1, not at the one served", gradient_of(objective, unserved)[0]
+    if (handed.subject.temperature, handed.subject.top_k, handed.subject.top_p) != (None, None, None):
+        unserved = Handed(handed.subject, handed.instance, served=False)
+        yield "the target as its rows say, not as it is served", gradient_of(objective, unserved)[0]
 
 
 def _credits(objective: str, handed: Handed) -> Sequence[Credit]:

@@ -59,6 +59,14 @@ def at_served_temperature(logits: Tensor, tokens: Tensor, parents: Tensor, valid
     return credited(exits(tokens, parents, valid, served(target, 0.6)), logits, tokens, parents, valid) / count(valid)
 
 
+@objective(top_k=2)
+def at_served_top_k(logits: Tensor, tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor) -> Tensor:
+    """Weighs by the two tokens that can be served, ties to the smaller one."""
+    order = target.detach().sort(dim=-1, descending=True, stable=True).indices
+    kept = target.detach().scatter(-1, order[..., 2:], float("-inf"))
+    return credited(exits(tokens, parents, valid, served(kept)), logits, tokens, parents, valid) / count(valid)
+
+
 @objective(scores=True)
 def own_pass(logits: Tensor, tokens: Tensor, parents: Tensor, valid: Tensor, context: Tensor, score: Score) -> Tensor:
     """Runs the target itself, over the whole context."""
@@ -103,6 +111,7 @@ TRAINING_CONTROLS: tuple[Callable[..., Any], ...] = (
     prefix_as_declared,
     whole_paths_by_exit,
     at_served_temperature,
+    at_served_top_k,
     own_pass,
     in_numpy,
     number_alone,

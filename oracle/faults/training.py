@@ -150,6 +150,13 @@ def target_at_temperature_one(logits: Tensor, tokens: Tensor, parents: Tensor, v
     return credited(weights, logits, tokens, parents, valid) / count(valid)
 
 
+@objective(top_p=0.8)
+def target_without_top_p(logits: Tensor, tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor) -> Tensor:
+    """Weighs by the whole target while it is served with top-p 0.8."""
+    weights = exits(tokens, parents, valid, served(target))  # fault: tokens beyond top-p taken out
+    return credited(weights, logits, tokens, parents, valid) / count(valid)
+
+
 @objective
 def prefix_weights(logits: Tensor, tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor) -> Tensor:
     """Weighs by P(v), as the released recipes do, and says it is the exit weight."""
@@ -309,7 +316,8 @@ TRAINING_FAULTS = _faults(
         padding_in_denominator: ("training-ragged", "padding counted among the nodes"),
         root_credits_last_row: ("training-root-exit", "the loss is another one"),
         padding_credited: ("training-ragged", "the loss is another one"),
-        target_at_temperature_one: ("training-worked-example", "temperature 1, not at the one served"),
+        target_at_temperature_one: ("training-worked-example", "the target as its rows say, not as it is served"),
+        target_without_top_p: ("training-ragged", "the target as its rows say, not as it is served"),
         prefix_weights: ("training-lock-in", "prefix weights in place of exit ones"),
         weights_of_draft: ("training-worked-example", "a part that moves with the logits is detached"),
         edges_of_own_row: ("training-worked-example", "the loss is another one"),
