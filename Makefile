@@ -32,12 +32,14 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/mypy
 
 ROCQ := make coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-mathcomp-zify
+# whether they are there, however they were installed
+ROCQ_READY := ls "$$(coqc -where 2>/dev/null)"/user-contrib/mathcomp/algebra/ssralg.vo "$$(coqc -where 2>/dev/null)"/user-contrib/mathcomp/*/ring.vo \
+  "$$(coqc -where 2>/dev/null)"/user-contrib/mathcomp/*/ssrZ.vo >/dev/null 2>&1
 
-proofs: $(STAMP)  ## build the Rocq proofs and check every claim (installs Rocq when root, on Debian)
-	@dpkg -s $(ROCQ) >/dev/null 2>&1 || command -v coqc >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
+proofs: $(STAMP)  ## build the Rocq proofs and check every claim (as root, on Debian, installs Rocq first)
+	@$(ROCQ_READY) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
 	  echo "Rocq and MathComp are missing. On Debian, as root: apt-get install --no-install-recommends $(ROCQ)" >&2; exit 1; }
-	@dpkg -s $(ROCQ) >/dev/null 2>&1 || command -v coqc >/dev/null || { \
-	  apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(ROCQ); }
+	@$(ROCQ_READY) || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(ROCQ); }
 	$(BIN)/draftproof prove --build
 
 clean:  ## remove outputs and caches (to install anew, delete .venv)

@@ -81,9 +81,13 @@ def faults(ledger: Collection[Claim], families: Collection[str], places: Places)
     yield from (f"{name} is not among the headline theorems of Assumptions.v" for name in names if name not in headlines)
     yield from (f"{name} is a headline theorem without a claim" for name in sorted(headlines - set(names)))
     yield from _open_groups(groups, places.rocq)
-    covered = {family for claim in ledger for family in claim.families}
-    yield from (f"the verifier {family} has no theorem, and no open claim says why" for family in families if family not in covered)
-    yield from (f"{family} is no reference verifier" for family in sorted(covered - set(families)))
+    named = {family for claim in ledger for family in claim.families}
+    yield from (f"{family} is no reference verifier" for family in sorted(named - set(families)))
+    for family in families:
+        if not (files := {claim.file for claim in proved if family in claim.families}):
+            yield f"the verifier {family} has no theorem"
+        elif (file := f"{family.capitalize()}.v") not in files:
+            yield f"the verifier {family} has no theorem in a file of its name, {file}"
 
 
 def headline_groups(rocq: Path) -> dict[str, list[str]]:

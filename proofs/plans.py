@@ -50,7 +50,8 @@ def plans_of(instance: Instance) -> Plans:
     def recording(
         target: Model, node: DraftNode, capacity: Rational, chance: Chance, below: Callable[[DraftNode, Rational], T | None]
     ) -> Accepted | T | None:
-        if children := tuple(node.children()):
+        children: tuple[DraftNode, ...] = tuple(node.children())
+        if children:
             found.setdefault(node.path, {})[capacity] = augmented(target(node.path), draws_of(children), capacity)
         return visit(target, node, capacity, chance, below)
 

@@ -2,6 +2,8 @@
 
 The plan of ``univer`` at capacity 1 on every node reached.  It accepts the most a lossless rule can at one node, and forgets at the next what
 the node above had left over; ``univer`` never accepts less at any depth.  Siblings must carry distinct tokens, all but the last deterministic.
+
+Proved in proofs/rocq/Greedy_transport.v: greedy_transport_exact, univer_dominates.
 """
 
 from ..chance import Chance

@@ -6,6 +6,8 @@ probability min(q(x), p(x) / rho) (1 - (1 - beta)^k) / beta, which must not exce
     1 - (1 - beta)^k <= rho beta,     that is, for every rho >= rho*,
 
 and then what p still owes is the law of the bonus token.  rho* is irrational in general, so the default is the next multiple of 2^-40.
+
+Proved in proofs/rocq/K_seq.v: k_seq_exact, rho_upward.
 """
 
 from functools import lru_cache

@@ -3,6 +3,8 @@
 Known as target-only or sample-match verification.  Lossless for every tree that is independent of the target draws, since each emitted token
 *is* a target draw; declared laws are never read.  On a fixed tree E[L] = 1 + coverage, the most any exact verifier can reach.
 Siblings must carry distinct tokens.
+
+Proved in proofs/rocq/Predraw_follow.v: predraw_follow_exact, predraw_follow_attains.
 """
 
 from ..chance import Chance

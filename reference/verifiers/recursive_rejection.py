@@ -6,6 +6,8 @@ One-hot declared laws: follow child x with probability p(x), the rule of the EAG
 
 One test keeps the mass min(r(x), f(x)) of every token x, f the current residual and r the declared law, and rejects with mass
 m = sum_x (f(x) - r(x))_+; f' = (f - r)_+ / m is what is still owed, so kept mass + m f' = f exactly.
+
+Proved in proofs/rocq/Recursive_rejection.v: recursive_rejection_exact.
 """
 
 from ..chance import Chance

@@ -7,6 +7,8 @@ capacity min(1, a f(x) / r(x)), f the node's current residual.  When the child's
 
 which conserves the owed mass a f and the mass 1 - a of "nothing accepted here".  After the last child the node itself is accepted with
 probability a; its bonus token then has law f.  The root always accepts.
+
+Proved in proofs/rocq/Traversal.v: traversal_exact, block_exact.
 """
 
 from collections.abc import Callable

@@ -3,6 +3,8 @@
 The exit law w(v) = P(v) (1 - sum of p over v's children) is the law of the deepest tree node on a target path; after it the bonus token is
 a target draw off v's children.  Jointly Pr(v, a) = P(v) p(a|v) 1[va not in T], the unique law with E[L] = 1 + coverage on this tree.
 Siblings must carry distinct tokens; declared laws are never read.
+
+Proved in proofs/rocq/Tree_exit.v: tree_exit_attains.
 """
 
 from ..chance import Chance

@@ -8,6 +8,8 @@ other, child y with capacity m_y / (1 - masses tried before), and the node itsel
 
 So the node or its subtree is accepted with probability a on average, each token with a p(y): nothing below can tell which plan it was.
 A leaf is a node without children: it stays with probability a, and its bonus has law p.  The root stays always, since there a = 1.
+
+Proved in proofs/rocq/Two_phase.v: two_phase_exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -8,6 +8,8 @@ which is the maximal coupling on the drawn token and the product coupling of wha
 min(a p(x), r(x)), the most any lossless rule can give them at this capacity; (a p - r)_+ off H stays owed.  Without a sampled child (a last child
 with a point mass) the same formulas give m_y = a p(y).  On a chain this is block verification, at depth one the rule of ``greedy_transport``.
 Siblings must carry distinct tokens.
+
+Proved in proofs/rocq/Univer.v: univer_exact, conditionally_optimal.
 """
 
 from collections.abc import Sequence

@@ -6,6 +6,8 @@ accepted: child i is visited with capacity m_i / r_i, r_i = 1 - masses tried bef
     sum_i r_i alpha_i(m_i / r_i),     alpha_i(a) = the optimum of child i's own candidates at capacity a (``transport.node``),
 
 which needs the target rows and declared laws below the children, not the tokens drawn there.  Ties go to the draw order.
+
+Proved in proofs/rocq/Univer_lookahead.v: univer_lookahead_exact.
 """
 
 from collections.abc import Sequence

@@ -6,6 +6,8 @@ drawn set S, child y carries m_y = pi(S, y) / D(S); a p(y) - sum_S pi(S, y) stay
 Optimal plans differ in where they put their mass, and what is best at one node may be worse below it.  The plan used here starts from recursive
 rejection scaled by a and is augmented from there: no token then gets less than a times what recursive rejection gives it, so this rule accepts at
 least as much as ``recursive_rejection`` on the same drafts.  ``univer_transport_by`` takes other plans; an arbitrary optimal one can accept less.
+
+Proved in proofs/rocq/Univer_transport.v: univer_transport_exact.
 """
 
 from collections import defaultdict

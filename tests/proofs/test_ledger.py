@@ -1,5 +1,6 @@
 """The ledger says what the proofs say, and each way of saying more is found."""
 
+import ast
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,12 +39,12 @@ def copy(tmp_path: Path) -> Places:
     return Places(rocq, tmp_path, tmp_path)
 
 
-FIRST = Claim("one", "proved", "first", "A.v", "nothing", "a:A.f", "tests/test_a.py::test_a", ("rule",))
+FIRST = Claim("one", "proved", "first", "A.v", "nothing", "a:A.f", "tests/test_a.py::test_a", ("a",))
 SECOND = replace(FIRST, theorem="second", families=())
 
 
 def found(places: Places, *ledger: Claim) -> list[str]:
-    return list(faults(ledger, ["rule"], places))
+    return list(faults(ledger, ["a"], places))
 
 
 def test_a_sound_ledger_has_no_faults(copy: Places) -> None:
@@ -71,9 +72,27 @@ def test_planted_fault_in_a_claim(copy: Places, claim: Claim, message: str) -> N
 
 
 def test_a_verifier_without_a_theorem(copy: Places) -> None:
-    message = "the verifier rule has no theorem, and no open claim says why"
+    message = "the verifier a has no theorem"
     assert found(copy, replace(FIRST, families=()), SECOND) == [message]
-    assert found(copy, replace(FIRST, families=()), SECOND, Claim("nobody has proved it", "open", families=("rule",))) == []
+    assert found(copy, replace(FIRST, families=()), SECOND, Claim("nobody has proved it", "open", families=("a",))) == [message]
+
+
+def test_a_verifier_whose_theorem_is_elsewhere(copy: Places) -> None:
+    elsewhere = replace(FIRST, families=("a", "b"))
+    assert list(faults([elsewhere, SECOND], ["a", "b"], copy)) == ["the verifier b has no theorem in a file of its name, B.v"]
+
+
+REFERENCE = HERE.parent / "reference" / "verifiers"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_from_the_python_file_to_the_theorem_and_back(name: str) -> None:
+    """One step each way: the docstring names the file of the theorems, whose heading names the Python file."""
+    rocq = f"{name.capitalize()}.v"
+    docstring = ast.get_docstring(ast.parse((REFERENCE / f"{name}.py").read_text(encoding="utf-8")))
+    assert docstring is not None and f"proofs/rocq/{rocq}" in docstring
+    heading = (HERE / "rocq" / rocq).read_text(encoding="utf-8").split("From mathcomp")[0]
+    assert f"reference/verifiers/{name}.py" in heading
 
 
 def test_a_headline_theorem_without_a_claim(copy: Places) -> None:
@@ -160,4 +179,4 @@ def test_build(copy: Places, recipe: str, wrong: list[str], monkeypatch: pytest.
     (copy.rocq / "Makefile").write_text(f"all:\n\t{recipe}\n")
     shutil.copy(HERE / "rocq" / "vectors.jsonl", copy.rocq)
     assert build.build(copy.rocq)[:1] == wrong
-    assert bool(list(faults([FIRST, SECOND], ["rule"], copy))) == ("Closed" not in recipe and "Error" not in recipe)
+    assert bool(list(faults([FIRST, SECOND], ["a"], copy))) == ("Closed" not in recipe and "Error" not in recipe)
