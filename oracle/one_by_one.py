@@ -24,8 +24,10 @@ def one_by_one(
     """The verdicts that each of ``instances``, by name, gives, and what failed.
 
     A subject that does not come back within ``time_limit`` seconds is an error, and nothing more is asked of it (only in the main thread).
-    ``observe(subject on instance, done, total)`` and ``record(verdict or failure)`` follow the run.
+    ``observe(subject on instance, done, total)`` and ``record(verdict or failure)`` follow the run.  Raises ValueError for settings that make no
+    sense.
     """
+    _require_sense(settings.get("alpha", 0.5), settings.get("tolerance"), time_limit)
     report = Report(settings=dict(settings))
 
     def add(item: Verdict | Failure) -> None:
@@ -48,3 +50,13 @@ def one_by_one(
         except Exception as error:  # the subject's own code may raise anything
             add(Failure(subject, name, f"raised {type(error).__name__}: {error}"))
     return report
+
+
+def _require_sense(alpha: float, tolerance: float | None, time_limit: float) -> None:
+    """Written so that a NaN is refused: nothing is more than a tolerance of NaN."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha cannot be {alpha}")
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance cannot be {tolerance}")
+    if not time_limit > 0:
+        raise ValueError(f"the time limit cannot be {time_limit}")

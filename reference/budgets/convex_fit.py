@@ -25,8 +25,10 @@ def convex_fit(sizes: Sequence[int], latencies: Sequence[float], solver: str = "
 
     cvxpy: Any = import_module("cvxpy")  # two seconds, so only when asked for
     at, measured = np.asarray(sizes, dtype=float), np.asarray(latencies, dtype=float)
-    if at.shape != measured.shape or at.ndim != 1 or not len(at) or at[0] < 0 or (np.diff(at) <= 0).any():
-        raise ValueError("sizes must increase from 0 or above, one latency each")
+    if at.shape != measured.shape or at.ndim != 1 or not len(at):
+        raise ValueError("at least one size is needed, and one latency for each")
+    if not np.isfinite(at).all() or at[0] < 0 or (at % 1).any() or (np.diff(at) <= 0).any():
+        raise ValueError("sizes must be integers that increase from 0 or above")
     if not np.isfinite(measured).all():
         raise ValueError("a latency is not finite")
     unit = float(np.abs(measured).max()) or 1.0  # the solver's tolerances are absolute: nanoseconds and hours must fit alike

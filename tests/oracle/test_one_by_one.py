@@ -2,8 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from math import nan
 from typing import Any
 
+import pytest
+
+from draftproof.oracle.budget import judge_rule
+from draftproof.oracle.builders import BudgetRule
 from draftproof.oracle.one_by_one import one_by_one
 from draftproof.oracle.readings.refused import Refused
 from draftproof.oracle.subjects import SubjectError
@@ -47,3 +52,26 @@ def test_a_hang_is_an_error_and_nothing_more_is_asked() -> None:
     (failure,) = report.errors
     assert failure.instance == "b" and "did not come back within the time limit of 0.3 s" in failure.message
     assert found == [*report.verdicts, failure] and len(report.verdicts) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "time_limit", "said"),
+    [
+        ({"alpha": 0}, 1, "alpha cannot be 0"),
+        ({"alpha": nan}, 1, "alpha cannot be nan"),
+        ({"tolerance": nan}, 1, "tolerance cannot be nan"),
+        ({"tolerance": -1}, 1, "tolerance cannot be -1"),
+        ({"tolerance": 1}, 1, "tolerance cannot be 1"),
+        ({}, 0, "the time limit cannot be 0"),
+        ({}, nan, "the time limit cannot be nan"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], time_limit: float, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        one_by_one("subject", [], settings, time_limit)
+
+
+def test_no_tolerance_lets_everything_pass() -> None:
+    """Nothing is more than NaN."""
+    with pytest.raises(ValueError, match="tolerance cannot be nan"):
+        judge_rule(BudgetRule(lambda *_: [0], "zero", framework="numpy"), tolerance=nan)
