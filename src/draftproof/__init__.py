@@ -13,7 +13,7 @@ if not _os.path.isdir(_os.path.join(_here, "oracle")):  # editable install from 
 
 _EXPORTS = {
     name: "draftproof.oracle" for name in ("Report", "Subject", "SubjectError", "chain", "check", "drafter", "generator", "tree")
-}
+} | {"conformance": "draftproof.suite"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -1,0 +1,124 @@
+"""``@draftproof.conformance``: a verifier as tests of pytest, one for each instance and verdict.
+
+    @draftproof.conformance(family="token")
+    def test_my_verifier():
+        from my_engine import verify
+        return verify
+
+The function is called once, when pytest collects it, and returns the verifier: a callable, a Subject, or a name as on the command line.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from draftproof.oracle import Report, Subject
+
+VERDICTS = ("support", "exactness", "acceptance")
+TIERS = ("smoke", "standard")
+
+
+@dataclass
+class Conformance:
+    """What ``conformance`` was given, and what has been judged so far: an instance is judged once for all its verdicts."""
+
+    provide: Callable[[], Any]
+    tier: str
+    alpha: float
+    settings: dict[str, Any]
+    declares: dict[str, Any]
+    _judged: dict[str, "Report"] = field(default_factory=dict)
+
+    @cached_property
+    def subject(self) -> "Subject":
+        """Raises SubjectError, or whatever the function raises."""
+        from draftproof.oracle.subjects import SubjectError, load, subject_of
+
+        given = self.provide()
+        subjects = load(given) if isinstance(given, str) else [given]
+        if len(subjects) != 1:
+            raise SubjectError(f"{given} names {len(subjects)} subjects; give one")
+        return subject_of(subjects[0], **self.declares)
+
+    @cached_property
+    def instances(self) -> list[str]:
+        """Names of the catalogue's instances that suit the subject; for the smoke tier the first of every kind of fault."""
+        from draftproof.oracle.catalogue import catalogue, suits
+
+        suited = [instance for instance in catalogue() if suits(self.subject, instance)]
+        if self.tier == "standard":
+            return [instance.name for instance in suited]
+        kinds: dict[str, str] = {}
+        for instance in suited:
+            for kind in instance.source["kinds"]:
+                kinds.setdefault(kind, instance.name)
+        return [instance.name for instance in suited if instance.name in kinds.values()]
+
+    def judge(self, instance: str) -> "Report":
+        """The report on one instance, which spends its share of alpha."""
+        from draftproof.oracle import check
+
+        if instance not in self._judged:
+            alpha = self.alpha / len(self.instances)
+            self._judged[instance] = check(self.subject, [instance], alpha=alpha, **self.settings)
+        return self._judged[instance]
+
+    def complaint(self, instance: str, verdict: str) -> str | None:
+        """What keeps the verdict on the instance from being conform, with the report on it; None when it is conform."""
+        report = self.judge(instance)
+        found = [one for one in report.verdicts if one.verdict == verdict]
+        if found and not report.errors and found[0].outcome == "conform":
+            return None
+        part = type(report)(found, report.errors, report.settings)
+        return f"{verdict} on {instance}\n{part}"
+
+
+def conformance(
+    *,
+    tier: str = "standard",
+    alpha: float = 1e-6,
+    way: str | None = None,
+    tolerance: float | None = None,
+    seed: int = 0,
+    time_limit: float = 120.0,
+    strict: bool = False,
+    **declares: Any,
+) -> Callable[[Callable[[], Any]], Callable[..., None]]:
+    """Decorator: a function that returns a verifier becomes one test for each instance and verdict.
+
+    ``tier``: "standard", every instance that suits it, or "smoke", one for each kind of fault.  ``alpha``: bound on the probability that sampling
+    fails a lossless verifier in any of the tests.  ``way``, ``tolerance``, ``seed``, ``time_limit``, ``strict``: as for ``check``.  ``declares``:
+    fields of ``Subject`` (family, claims, device, dtype, ...) that go before what the verifier itself declares.
+
+    Tests fail on nonconform, inconclusive and error alike, a missing device or engine included, unless listed in the file that
+    ``--draftproof-xfails`` (or the ini option ``draftproof_xfails``) names.  Raises ValueError for settings that make no sense.
+    """
+    if tier not in TIERS:
+        raise ValueError(f"tier must be one of {', '.join(TIERS)}, not {tier!r}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be in (0, 1), not {alpha}")
+    settings = {"way": way, "tolerance": tolerance, "seed": seed, "time_limit": time_limit, "strict": strict}
+
+    def decorated(provide: Callable[[], Any]) -> Callable[..., None]:
+        judged = Conformance(provide, tier, alpha, settings, declares)
+
+        def test(draftproof_instance: str, draftproof_verdict: str) -> None:
+            import pytest
+
+            if complaint := judged.complaint(draftproof_instance, draftproof_verdict):
+                pytest.fail(complaint, pytrace=False)
+
+        test.__name__, test.__qualname__, test.__module__, test.__doc__ = provide.__name__, provide.__qualname__, provide.__module__, provide.__doc__
+        test.__draftproof_conformance__ = judged  # type: ignore[attr-defined]
+        return test
+
+    return decorated
+
+
+def cases(judged: Conformance) -> Sequence[tuple[str, str]]:
+    """(instance, verdict) of every test.  Raises whatever keeps the subject from being had."""
+    if not judged.instances:
+        raise ValueError("no instance of the catalogue suits this verifier")
+    return [(instance, verdict) for instance in judged.instances for verdict in VERDICTS]

@@ -1,0 +1,139 @@
+"""Vectors: right as exported, wrong once changed, used from JavaScript, and malformed files named."""
+
+import copy
+import json
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from draftproof.commands import vectors as command
+from draftproof.oracle.catalogue import find
+from draftproof.oracle.vectors import SCHEMA, VectorError, export, load, mistakes
+from draftproof.reference.verifiers import FAMILIES
+
+CHECK = Path(__file__).parents[2] / "examples" / "vectors" / "check_vectors.mjs"
+NAMES = ("chain-one-draft", "chain-ngram", "tree-siblings", "tree-ragged", "tree-greedy-three", "tree-siblings-with-replacement")
+
+
+@pytest.fixture(scope="module")
+def exported() -> dict[str, Any]:
+    return export([find(name) for name in NAMES])
+
+
+def written(vectors: Any, folder: Path) -> Path:
+    path = folder / "vectors.json"
+    path.write_text(json.dumps(vectors))
+    return path
+
+
+def test_exported_vectors_are_right(exported: dict[str, Any], tmp_path: Path) -> None:
+    assert list(mistakes(load(written(exported, tmp_path)))) == []
+    assert {entry["family"] for entry in exported["laws"]} == set(FAMILIES)
+    assert {entry["family"] for entry in exported["tapes"]} == set(FAMILIES) - {"univer_transport"}
+    assert len({entry["id"] for entry in exported["tapes"]}) == len(exported["tapes"]) > 200
+    assert all(entry["total_variation"] == {"fraction": "0", "decimal": 0.0} for entry in exported["laws"])
+    assert min(entry["margin"] for entry in exported["tapes"]) >= 1e-4
+
+
+def test_wrong_vectors_are_found(exported: dict[str, Any]) -> None:
+    for change in range(5):
+        vectors = copy.deepcopy(exported)
+        law, tape = vectors["laws"][7], vectors["tapes"][40]
+        if change == 0:
+            law["expected_length"]["decimal"] += 1e-3
+        elif change == 1:
+            law["blocks"][0]["probability"]["fraction"] = "1/7"
+        elif change == 2:
+            tape["block"] = [*tape["block"][:-1], (tape["block"][-1] + 1) % 3]
+        elif change == 3:
+            tape["accepted"] += 1
+        else:
+            vectors["tapes"] = [
+                {**entry, "tree": {**entry["tree"], "declared": [[1 / 4] * len(row) for row in entry["tree"]["declared"]]}}
+                for entry in vectors["tapes"]
+                if entry["family"] == "recursive_rejection" and entry["tree"]["declared"]
+            ]
+        assert list(mistakes(vectors))
+
+
+def test_used_from_javascript(exported: dict[str, Any], tmp_path: Path) -> None:
+    node = shutil.which("node") or shutil.which("nodejs")
+    if not node:
+        pytest.skip("no Node.js here; continuous integration installs it")
+    path = written(exported, tmp_path)
+    done = subprocess.run([node, CHECK, path], capture_output=True, text=True)
+    assert done.returncode == 0 and " 0 wrong" in done.stdout, done
+    faulty = tmp_path / "faulty.mjs"
+    text = CHECK.read_text()
+    assert "if (sum(left) > 0) residual = left;" in text
+    faulty.write_text(text.replace("if (sum(left) > 0) residual = left;", ""))
+    done = subprocess.run([node, faulty, path], capture_output=True, text=True)
+    assert done.returncode == 1 and "recursive_rejection" in done.stdout
+
+
+def places(value: Any, where: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value, except inside instances: their parser has tests of its own."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [where, *(place for key, part in parts for place in places(part, (*where, key)))]
+
+
+JUNK = [None, -1, 1.5, 10**30, "", "1/0", [], {}, [None], [[0.5]], True, float("nan"), float("inf"), "\x1b[31m", {"a": 1}]
+
+
+def test_malformed_files_are_named(exported: dict[str, Any], tmp_path: Path) -> None:
+    """1,000 files with one place overwritten, dropped or doubled: right, wrong, or no file of vectors; never another end."""
+    rng = random.Random(0)
+    small = {**exported, "laws": exported["laws"][:2], "tapes": exported["tapes"][::40][:6]}
+    ends = {"right": 0, "wrong": 0, "malformed": 0}
+    for _ in range(1000):
+        vectors = copy.deepcopy(small)
+        where = rng.choice(places(vectors)[1:])
+        inner = vectors
+        for key in where[:-1]:
+            inner = inner[key]
+        if rng.random() < 0.3:
+            del inner[where[-1]]
+        else:
+            inner[where[-1]] = rng.choice(JUNK)
+        try:
+            end = "wrong" if list(mistakes(load(written(vectors, tmp_path)))) else "right"
+        except VectorError as error:
+            assert str(error)
+            end = "malformed"
+        ends[end] += 1
+    assert min(ends.values()) > 0 and ends["malformed"] > 500
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", '{"draftproof_vectors": 2, "laws": [], "tapes": []}', "[" * 100_000, "null", '{"a": NaN}'])
+def test_no_file_of_vectors(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.json"
+    path.write_text(text)
+    with pytest.raises(VectorError, match="vectors.json: "):
+        load(path)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = [sys.executable, "-m", "draftproof.cli", "vectors"]
+    export_one = [*run, "export", "v.json", "--instance", "chain-one-draft", "--family", "token"]
+    done = subprocess.run(export_one, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("v.json: 1 laws, ")
+    vectors = json.loads((tmp_path / "v.json").read_text())
+    vectors["tapes"][0]["block"] = [2, 2]
+    written(vectors, tmp_path)
+    for name, code in (("v.json", 0), ("vectors.json", 1), ("nothing.json", 2)):
+        done = subprocess.run([*run, "verify", name], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == code and "Traceback" not in done.stderr, done
+    done = subprocess.run([*run, "export", "--family", "telepathy"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "unknown verifier 'telepathy'" in done.stderr
+    assert command.WRONG == 1
+
+
+def test_schema_is_one() -> None:
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator.check_schema(json.loads(SCHEMA.read_text()))

@@ -1,0 +1,109 @@
+"""The pytest plugin, in runs of pytest of its own."""
+
+import subprocess
+import sys
+
+import pytest
+
+from draftproof import suite
+from draftproof.oracle.faults import chains
+
+pytest_plugins = ["pytester"]
+
+RIGHT = """
+import random
+import draftproof
+
+@draftproof.conformance(tier="smoke", shape="chain", framework="numpy", batched=False)
+def test_one_token():
+    def verify(drafts, declared, target):
+        return [random.choices(range(target.shape[2]), target[0, 0]) + [-1] * drafts.shape[1]], [0]
+    return verify
+"""
+
+WRONG = """
+import draftproof
+
+@draftproof.conformance(tier="smoke")
+def test_fault():
+    return "draftproof.oracle.faults.chains:residual_is_target"
+
+def test_another():
+    pass
+"""
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """In a process of its own: numpy cannot be imported anew."""
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-rx", *arguments)
+
+
+def test_a_test_for_each_instance_and_verdict(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(RIGHT)
+    result = run(pytester, "-v")
+    result.stdout.fnmatch_lines(["*test_one_token[[]chain-one-draft-exactness[]] PASSED*"])
+    counted = result.parseoutcomes()
+    assert set(counted) == {"passed"} and counted["passed"] % len(suite.VERDICTS) == 0 and counted["passed"] >= 15
+
+
+def test_a_failure_explains_itself_and_can_be_listed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(WRONG)
+    result = run(pytester, "-k", "chain-one-draft or another")
+    result.assert_outcomes(failed=1, passed=len(suite.VERDICTS))
+    text = result.stdout.str()
+    assert "exactness on chain-one-draft" in text and "the next token should be 0 with probability 0.5; it is 0.35" in text
+    assert "see it again: draftproof law chain-one-draft --subject draftproof.oracle.faults.chains:residual_is_target" in text
+    assert "suite.py" not in text
+    known = "# faults that are known\n\ntest_fault[chain-one-draft-exactness]  # issue 12\ntest_gone[chain-one-draft-exactness]\n"
+    pytester.makefile(".txt", known=known, all="test_fault*\n")
+    pytester.makeini("[pytest]\ndraftproof_xfails = known.txt\n")
+    result = run(pytester, "-k", "chain-one-draft")
+    counted = result.parseoutcomes()
+    assert (counted["xfailed"], counted["passed"], "failed" in counted) == (1, len(suite.VERDICTS) - 1, False)
+    result.stdout.fnmatch_lines(["*known.txt lists test_gone*no conformance test*", "*issue 12*"])
+    counted = run(pytester, "-k", "chain-one-draft", "--draftproof-xfails", "all.txt").parseoutcomes()
+    assert (counted["xfailed"], counted["failed"]) == (1, len(suite.VERDICTS) - 1)  # a listed test that passes: the list is out of date
+    assert run(pytester, "--draftproof-xfails", "missing.txt").ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return 'no_such_engine:verify'", "cannot import no_such_engine"),
+        ("return 'gpu_impl'", "gpu_impl names"),
+        ("raise RuntimeError('no licence')", "no licence"),
+        ("return 3", "3 is not callable"),
+    ],
+)
+def test_what_cannot_be_judged_never_passes(pytester: pytest.Pytester, body: str, said: str) -> None:
+    pytester.makepyfile(f"import draftproof\n\n@draftproof.conformance()\ndef test_engine():\n    {body}\n")
+    result = run(pytester)
+    assert result.ret != pytest.ExitCode.OK and said in result.stdout.str()
+
+
+def test_inconclusive_and_error_fail() -> None:
+    settings = {"way": "sample", "time_limit": 9.0, "tolerance": 1e-9}
+    judged = suite.Conformance(lambda: chains.stops_at_once, "smoke", 1e-6, settings, {})
+    complaint = judged.complaint("chain-one-draft", "exactness")
+    assert complaint is not None and "inconclusive" in complaint
+    judged = suite.Conformance(lambda: chains.always_accepts, "smoke", 1e-6, {}, {"randomness": "generator"})
+    complaint = judged.complaint("chain-one-draft", "support")
+    assert complaint is not None and "unexpected keyword argument 'generator'" in complaint
+
+
+def test_under_xdist(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(WRONG)
+    result = run(pytester, "-n", "2", "--dist", "loadgroup", "-k", "chain-one-draft or chain-block or another")
+    result.assert_outcomes(failed=2, passed=2 * len(suite.VERDICTS) - 1)
+
+
+def test_settings_that_make_no_sense() -> None:
+    with pytest.raises(ValueError, match="tier must be one of smoke, standard"):
+        suite.conformance(tier="gigantic")
+    with pytest.raises(ValueError, match="alpha must be in"):
+        suite.conformance(alpha=0)
+
+
+def test_an_idle_plugin_imports_nothing_heavy() -> None:
+    program = "import sys, draftproof.pytest_plugin; print(*{'numpy', 'torch', 'scipy', 'rich'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == ""
