@@ -61,7 +61,7 @@ def lossless(family: Family, where: Instance) -> bool:
     return next(iter(violations(law, where.target)), None) is None
 
 
-@pytest.mark.parametrize("tokens", [3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tokens", [3, 4])
 @pytest.mark.parametrize("step", [step for step in smt.STEPS if step != smt.SOUND])
 def test_counterexample_refutes_the_mutant_verifier(step: str, tokens: int) -> None:
     found = smt.step_counterexample(step, tokens)
