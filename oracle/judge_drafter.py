@@ -35,6 +35,8 @@ ROWS: Mapping[str, list[list[int]]] = {
 }
 """Draft rows that a drafter is judged on: weights of three tokens at two positions."""
 
+NOTHING = "it never drafts a token, so there is nothing to judge"
+
 BATCH, MOST_DRAWS, MOST_SEARCHED, PAIRS, SWEEP = 1 << 12, 1 << 19, 1 << 12, 64, 17
 
 
@@ -99,6 +101,8 @@ def _from_law(subject: Drafter, name: str, read: DraftLaw, tolerance: float | No
     def verdict(outcome: str, message: str, deviation: Deviation | None = None) -> Verdict:
         return _verdict(subject, name, outcome, read.way, worst, limit, message, read.effort, deviation)
 
+    if not any(read.law):
+        return verdict("inconclusive", NOTHING)
     if worst - slack > limit:
         if subject.verifier is None and len(read.law) <= MOST_SEARCHED and predictable(read.law, limit + slack):
             message = "every token has its declared law, if drawn in another order than listed"
@@ -131,6 +135,8 @@ def _from_samples(caller: DraftCaller, name: str, alpha: float, limit: float, se
                 capital = log_capital(counts, looked_at)
     law = {draw: Fraction(count, total) for draw, count in counts.items()}
     effort = f"{total} draws, e-value 10^{capital / log(10):.1f}"
+    if not any(law):
+        return _verdict(subject, name, "inconclusive", "sample", 0, limit, NOTHING, effort)
     if capital >= log(2 / alpha):
         worst = deviations(law, looked_at)[0]
         return _verdict(subject, name, "nonconform", "sample", worst.total_variation, limit, f"{describe(worst)} (estimates)", effort, worst)

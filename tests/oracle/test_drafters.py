@@ -8,6 +8,9 @@ import pytest
 
 from draftproof.oracle.declared import Drawn, by_level, deviations
 from draftproof.oracle.drafters import Drafter, drafter, drafter_of
+from draftproof.oracle.faults.drafts import BUILDS, LEGAL, Build, Setting, arrays, shared_list
+from draftproof.oracle.faults.programs import Coins
+from draftproof.oracle.faults.rounds import PAIRS
 from draftproof.oracle.judge_drafter import ROWS, check_drafter
 from draftproof.oracle.report import Report
 from draftproof.oracle.subjects import SubjectError
@@ -15,9 +18,6 @@ from draftproof.reference.drafters import markov_head
 from draftproof.reference.laws import Law
 from draftproof.reference.models import marginal, markov
 from draftproof.reference.rational import fraction
-
-from .replay_plants import BUILDS, LEGAL, Build, Coins, Setting, arrays, shared_list
-from .rounds import PAIRS
 
 TARGET = markov(Law.row([1, 3, 4]), {0: Law.row([2, 5, 1]), 1: Law.row([4, 1, 3]), 2: Law.row([1, 1, 6])})
 HEAD = {0: {0: 1, 1: 2, 2: 1}, 1: {0: 3, 1: 1, 2: 1}, 2: {0: 1, 1: 1, 2: 4}}
@@ -251,3 +251,13 @@ def test_a_drafter_that_overwrites_its_rows_is_told_so() -> None:
 def test_a_drafter_that_hangs_is_an_error() -> None:
     report = check_drafter(Drafter(lambda rows: time.sleep(60), "stuck"), time_limit=0.3)
     assert len(report.errors) == 1 and "did not come back" in report.errors[0].message
+
+
+@pytest.mark.parametrize("way", ["enumerate", "sample"])
+def test_a_drafter_that_drafts_nothing_does_not_pass(way: str) -> None:
+    def call(rows: np.ndarray) -> tuple[Any, ...]:
+        size = len(rows)
+        return np.zeros((size, 1), int), np.zeros((size, 1), int), np.ones((size, 1), bool), None
+
+    (verdict,) = judged(Drafter(call, "nothing", framework="numpy"), way=way).verdicts
+    assert verdict.outcome == "inconclusive" and "never drafts a token" in verdict.message

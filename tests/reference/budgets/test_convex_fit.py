@@ -37,7 +37,13 @@ def test_small_inputs() -> None:
     assert [round(float(value), 6) for value in convex_fit([2], [3.0])] == [3, 3, 3], "flat below the first size"
 
 
-@pytest.mark.parametrize(("sizes", "latencies"), [([], []), ([1, 1], [1, 2]), ([0, 1], [1]), ([-1], [1]), ([0], [float("nan")]), ([0, float("nan")], [1, 2]), ([0, 0.5], [1, 2])])
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "latencies"),
+    [([], []), ([1, 1], [1, 2]), ([0, 1], [1]), ([-1], [1]), ([0], [NAN]), ([0, NAN], [1, 2]), ([0, 0.5], [1, 2])],
+)
 def test_nonsense_is_refused(sizes: list[Any], latencies: list[float]) -> None:
     with pytest.raises(ValueError):
         convex_fit(sizes, latencies)
