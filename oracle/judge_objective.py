@@ -6,6 +6,7 @@ second witness: they say whether a wrong gradient comes from a wrong loss or fro
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,10 @@ import numpy as np
 from draftproof.reference.models import spell
 from draftproof.reference.trees import level_order
 
-from .check import _alarm, _Hung
 from .objectives import Objective, objective_of
-from .readings.refused import Refused
-from .report import Failure, Report
-from .subjects import SubjectError
-from .training_call import Answer, Call, Witness
+from .one_by_one import Observe, Record, one_by_one
+from .report import Report
+from .training_call import SLACK, Answer, Call, Witness
 from .training_exact import Handed, gradient_of, mistakes
 from .training_instances import TrainingInstance, training_instances
 from .verdicts import Verdict
@@ -27,6 +26,7 @@ TOLERANCE = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 2e-2, "float16": 5e-3
 """Largest error that conforms, as a share of the largest exact entry; by dtype of the logits."""
 
 MAX_ERRORS = 3
+"""A loss that could not be judged on this many instances is given up."""
 
 
 def check_objective(
@@ -38,8 +38,8 @@ def check_objective(
     tolerance: float | None = None,
     seed: int = 0,
     time_limit: float = 120.0,
-    observe: Callable[[str, int, int], None] | None = None,
-    record: Callable[[Verdict | Failure], None] | None = None,
+    observe: Observe | None = None,
+    record: Record | None = None,
 ) -> Report:
     """Does this loss train the drafter on what it says?
 
@@ -47,26 +47,14 @@ def check_objective(
     sampled: ``alpha`` is there for the signature of ``check``, ``seed`` chooses the directions of the finite differences.
     """
     one, chosen = objective_of(subject), list(training_instances() if instances is None else instances)
-    report = Report(settings={"way": way, "tolerance": tolerance, "seed": seed, "time_limit": time_limit})
-    for done, instance in enumerate(chosen):
-        if observe:
-            observe(f"{one.name} on {instance.name}", done, len(chosen))
-        found: Verdict | Failure
-        try:
-            with _alarm(time_limit):
-                found = training_signal(one, instance, tolerance, way, seed)
-        except _Hung:
-            found = Failure(one.name, instance.name, f"did not come back within the time limit of {time_limit:g} s")
-        except (SubjectError, Refused) as error:
-            found = Failure(one.name, instance.name, str(error))
-        except Exception as error:  # the subject's own code may raise anything
-            found = Failure(one.name, instance.name, f"raised {type(error).__name__}: {error}")
-        (report.errors if isinstance(found, Failure) else report.verdicts).append(found)  # type: ignore[arg-type]
-        if record:
-            record(found)
-        if len(report.errors) >= MAX_ERRORS:
-            break
-    return report
+    settings = {"way": way, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
+
+    def verdicts(instance: TrainingInstance) -> Iterable[Verdict]:
+        yield training_signal(one, instance, tolerance, way, seed)
+
+    return one_by_one(
+        one.name, [(instance.name, partial(verdicts, instance)) for instance in chosen], settings, time_limit, observe, record, MAX_ERRORS
+    )
 
 
 def training_signal(
@@ -76,8 +64,9 @@ def training_signal(
     handed = Handed(subject, instance)
     exact, credit = gradient_of(subject.objective, handed)
     scale = max(float(np.abs(exact).max(initial=0)), credit) or 1.0
-    call, limit = Call(handed), TOLERANCE[subject.dtype] if tolerance is None else tolerance
+    call = Call(handed)
     answer = call(way)
+    limit = tolerance if tolerance is not None else SLACK[subject.dtype] if answer.way == "differences" else TOLERANCE[subject.dtype]
     error = np.abs(answer.gradient - exact) / scale
     worst = float(error.max(initial=0))
 
@@ -101,8 +90,8 @@ def training_signal(
     leak = call.leak()
     if leak:
         return verdict("nonconform", leak, "the gradient flows on into the target's rows: the weights are not detached")
-    notes = () if witness.exact else (f"{instance.name}: finite differences of the loss do not agree with its gradient, which is right",)
-    return verdict("conform", worst, f"the gradient is exact to {worst:.2g} of its largest entry; finite differences agree", notes)
+    notes = () if witness.exact else ("finite differences of the loss do not agree with its gradient, which is right",)
+    return verdict("conform", worst, f"the gradient is exact to {worst:.2g} of its largest entry", notes)
 
 
 def _blame(answer: Answer, witness: Witness) -> str:

@@ -20,12 +20,13 @@ def one_by_one(
     time_limit: float,
     observe: Observe | None = None,
     record: Record | None = None,
+    most_errors: int | None = None,
 ) -> Report:
     """The verdicts that each of ``instances``, by name, gives, and what failed.
 
-    A subject that does not come back within ``time_limit`` seconds is an error, and nothing more is asked of it (only in the main thread).
-    ``observe(subject on instance, done, total)`` and ``record(verdict or failure)`` follow the run.  Raises ValueError for settings that make no
-    sense.
+    A subject that does not come back within ``time_limit`` seconds is an error, and nothing more is asked of it (only in the main thread);
+    nor after ``most_errors`` errors.  ``observe(subject on instance, done, total)`` and ``record(verdict or failure)`` follow the run.  Raises
+    ValueError for settings that make no sense.
     """
     _require_sense(settings.get("alpha", 0.5), settings.get("tolerance"), time_limit)
     report = Report(settings=dict(settings))
@@ -36,6 +37,8 @@ def one_by_one(
             record(item)
 
     for done, (name, verdicts) in enumerate(instances):
+        if most_errors is not None and len(report.errors) >= most_errors:
+            break
         if observe:
             observe(f"{subject} on {name}", done, len(instances))
         try:

@@ -124,6 +124,15 @@ def test_nonsense_is_an_error(answer: Any, said: str) -> None:
     assert report.outcome == "error" and said in report.errors[0].message, report
 
 
+def test_numbers_in_float32_are_held_to_what_differences_can_tell() -> None:
+    @objective(framework="numpy", rows="probs", dtype="float32")
+    def single(*given: np.ndarray) -> np.float32:
+        return np.float32(by_hand(*given)[0])
+
+    report = check_objective(single, SOME[:4])
+    assert report.outcome == "conform" and {verdict.way for verdict in report.verdicts} == {"differences"}, report
+
+
 def test_three_errors_are_enough() -> None:
     assert len(check_objective(Objective(lambda *given: None, "nothing")).errors) == 3
 
@@ -172,3 +181,17 @@ def test_instances() -> None:
     assert "training-tree-worked-example" in names
     with pytest.raises(StopIteration):
         named("no such batch")
+
+
+def test_check_takes_a_file(tmp_path: Any) -> None:
+    """As the command line does; instances are for verifiers."""
+    (tmp_path / "my_loss.py").write_text(
+        "import draftproof.oracle as oracle\n"
+        "@oracle.objective(framework='numpy', rows='probs')\n"
+        "def loss(logits, tokens, parents, valid, target):\n"
+        "    raise RuntimeError('not today')\n"
+    )
+    report = check(f"{tmp_path}/my_loss.py:loss")
+    assert report.outcome == "error" and report.exit_code == 2 and "not today" in str(report) and len(report.errors) == 3
+    with pytest.raises(ValueError, match="instances are for verifiers"):
+        check(f"{tmp_path}/my_loss.py:loss", ["chain-one-draft"])
