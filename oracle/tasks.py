@@ -55,10 +55,10 @@ def check_task(send: Send, spec: str, sources: list[dict[str, Any]] | None, tran
         send(("fatal", str(error)))
 
 
-def law_task(send: Send, name: str, spec: str, way: str | None, seed: int, time_limit: float) -> None:
-    """The law of a subject on one instance, as the object that ``draftproof law --json`` prints."""
+def law_task(send: Send, name: str, verifier: str | None, spec: str, way: str | None, seed: int, time_limit: float) -> None:
+    """The law of a reference or of a subject on one instance, as the object that ``draftproof law --json`` prints."""
     try:
-        send(("law", subject_law(name, spec, way, seed, time_limit)))
+        send(("law", reference_law(name, verifier) if verifier else subject_law(name, spec, way, seed, time_limit)))
     except UsageError as error:
         send(("fatal", str(error)))
     except (SubjectError, Refused, MissingRow, ValueError) as error:

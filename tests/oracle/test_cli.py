@@ -134,7 +134,7 @@ def test_interrupted_from_the_keyboard(here: Path) -> None:
     said, complaint = running.communicate(timeout=60)
     assert (running.returncode, complaint) == (130, "interrupted\n")
     assert said.startswith("conform      engine:slow_on_four\n  support      1 conform")
-    assert len(json.loads((here / "cut.json").read_text())["verdicts"]) == 3
+    assert len(json.loads((here / "cut.json").read_text())["verdicts"]) == 4
 
 
 def test_a_subject_that_ends_the_process(here: Path) -> None:

@@ -59,9 +59,9 @@ def test_instances_keep_the_name_they_were_asked_for_by(tmp_path: Path) -> None:
 
 def test_messages_of_a_worker() -> None:
     sent: list[Any] = []
-    law_task(sent.append, "tree-siblings", f"{CHAINS}:always_accepts", None, 0, 60)
-    law_task(sent.append, "chain-pairs", f"{CHAINS}:always", None, 0, 60)
-    law_task(sent.append, "chain-pairs", f"{CHAINS}:always_accepts", "integrate", 0, 60)
+    law_task(sent.append, "tree-siblings", None, f"{CHAINS}:always_accepts", None, 0, 60)
+    law_task(sent.append, "chain-pairs", None, f"{CHAINS}:always", None, 0, 60)
+    law_task(sent.append, "chain-pairs", None, f"{CHAINS}:always_accepts", "integrate", 0, 60)
     kinds, texts = zip(*sent, strict=True)
     assert kinds == ("fatal",) * 3
     assert texts[0] == f"{CHAINS}:always_accepts on instance tree-siblings: {CHAINS}:always_accepts takes chains; tree-siblings is a tree"
@@ -70,7 +70,7 @@ def test_messages_of_a_worker() -> None:
 
     sent.clear()
     check_task(sent.append, f"{CHAINS}:always_accepts", [{**instance_named("chain-pairs").source, "name": "chain-pairs"}])
-    assert [kind for kind, _ in sent] == ["at", "found", "found", "found"]
+    assert [kind for kind, _ in sent] == ["at", "found", "found", "found", "found"]
     sent.clear()
     check_task(sent.append, "nothing", None)
     assert [kind for kind, _ in sent] == ["fatal"]

@@ -26,20 +26,15 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Carry it out."""
     from draftproof.oracle.supervise import WorkerLost, supervised
-    from draftproof.oracle.tasks import UsageError, law_task, reference_law
+    from draftproof.oracle.tasks import law_task
 
     try:
-        if options.verifier:
-            found = reference_law(options.instance, options.verifier)
-        else:
-            arguments = {"name": options.instance, "spec": options.subject, "way": options.way, "seed": options.seed}
-            task = supervised(law_task, {**arguments, "time_limit": options.time_limit}, options.time_limit)
-            kind, answer = next(task)
-            if kind == "fatal":
-                return complain(answer)
-            found = answer
-    except (UsageError, WorkerLost) as error:
-        return complain(str(error))
+        arguments = {"name": options.instance, "verifier": options.verifier, "spec": options.subject, "way": options.way, "seed": options.seed}
+        kind, found = next(supervised(law_task, {**arguments, "time_limit": options.time_limit}, options.time_limit))
+        if kind == "fatal":
+            return complain(found)
+    except WorkerLost as lost:
+        return complain(f"{options.verifier or options.subject} on instance {options.instance}: {lost}")
     print(json.dumps(found) if options.json else _described(found))
     return 0
 
