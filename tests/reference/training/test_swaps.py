@@ -6,10 +6,10 @@ import pytest
 from draftproof.reference.exits import coverage
 from draftproof.reference.laws import Law
 from draftproof.reference.models import Model, Prefix, random_model
+from draftproof.reference.rational import fraction
 from draftproof.reference.training import Context, gradient, swap_gains, swap_optimal, swap_ranking, tree_of
 
-from .batches import VOCABULARY, batch
-from .test_credit import str_fraction
+from .batches import VOCABULARY, Logits, batch, near, score, slopes
 
 HORIZON = 2
 
@@ -48,21 +48,12 @@ def test_gains_need_both_signs() -> None:
 def test_slope_is_that_of_the_ranking_loss(seed: int, sharpness: int) -> None:
     context = batch(seed, requests=1, depths=2)[0]
     exact = gradient(swap_ranking([context], VOCABULARY, sharpness)[0], context.draft, VOCABULARY)
-    logits = [[log(str_fraction(row[token])) for token in range(VOCABULARY)] for row in context.draft]
-    swaps = [(leaf, outside, str_fraction(gain)) for leaf, outside, gain in swap_gains(context.target, context.root, 2, VOCABULARY)]
+    swaps = [(leaf, outside, float(fraction(gain))) for leaf, outside, gain in swap_gains(context.target, context.root, 2, VOCABULARY)]
 
-    def loss(z: list[list[float]]) -> float:
-        score = lambda path: sum(z[d][a] - log(sum(map(exp, z[d]))) for d, a in enumerate(path))  # noqa: E731
-        return sum(abs(gain) * log(1 + exp(-(1 if gain > 0 else -1) * sharpness * (score(c) - score(u)))) for u, c, gain in swaps)
+    def loss(z: Logits) -> float:
+        return sum(abs(gain) * log(1 + exp(-(1 if gain > 0 else -1) * sharpness * (score(z, c) - score(z, u)))) for u, c, gain in swaps)
 
-    for depth, row in enumerate(exact):
-        for token, slope in enumerate(row):
-            ends = []
-            for step in (1e-5, -1e-5):
-                moved = [list(one) for one in logits]
-                moved[depth][token] += step
-                ends.append(loss(moved))
-            assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(str_fraction(slope), abs=1e-7)
+    assert near(exact, slopes(loss, context.draft), 1e-7)
 
 
 def test_what_the_draft_cannot_make_is_not_ranked() -> None:
