@@ -193,5 +193,5 @@ def test_check_takes_a_file(tmp_path: Any) -> None:
     )
     report = check(f"{tmp_path}/my_loss.py:loss")
     assert report.outcome == "error" and report.exit_code == 2 and "not today" in str(report) and len(report.errors) == 3
-    with pytest.raises(ValueError, match="instances are for"):
+    with pytest.raises(ValueError, match="for verifiers"):
         check(f"{tmp_path}/my_loss.py:loss", ["chain-one-draft"])
