@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Batch, Block, Case
+from .embeddings import Embedding, Handed
 from .readings.refused import Refused
 from .subjects import Subject, SubjectError
 
@@ -18,14 +19,46 @@ class Caller:
     A SubjectError says what was wrong with an answer; which subject and which instance it was is left to whoever knows.
     """
 
-    def __init__(self, case: Case):
+    def __init__(self, case: Case, embedding: Embedding | None = None):
+        """``embedding`` in place of the case's."""
         self.case, self.subject = case, case.subject
         self.touched: set[str] = set()
+        self._embedding, self._rng = embedding or case.embedding, np.random.default_rng(0)
         if self.subject.framework == "torch":
             _require_torch(self.subject)
 
     def __call__(self, batch: Batch, randomness: Mapping[str, Any]) -> np.ndarray:
         """Blocks [B, W] int64, padded with -1.  Raises SubjectError when the subject raises, or its answer is not of the promised form."""
+        if self._embedding is None:
+            return self._answer(batch, randomness, np.arange(len(batch)))
+        one = self._embedding(self.subject, batch.take([0]), self._rng)  # tells how many rows fit into one call
+        step = max(1, self._embedding.most_numbers // one.batch.target[0].size) if self.subject.batched else 1
+        blocks = list[np.ndarray]()
+        for start in range(0, len(batch), step):
+            part = slice(start, start + step)
+            given = {name: value[part] if len(batch) > step and hasattr(value, "shape") else value for name, value in randomness.items()}
+            handed = self._embedding(self.subject, batch.take(np.arange(len(batch))[part]), self._rng)
+            blocks.append(handed.read_back(self._answer(handed.batch, self._handed(given, handed), handed.rows)))
+        width = max(part.shape[1] for part in blocks)
+        return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=-1) for part in blocks])
+
+    def _handed(self, randomness: Mapping[str, Any], handed: Handed) -> dict[str, Any]:
+        """The randomness of the small rows in its places, fresh numbers in the others."""
+        size, given = len(handed.batch), dict(randomness)
+        if "uniforms" in given:
+            columns, shape = handed.columns(), (size, self.subject.uniform_columns(handed.batch.tokens.shape[1]))
+            if shape != given["uniforms"].shape or not np.array_equal(handed.rows, np.arange(size)):  # else as they are: they may be scripted
+                large = self._rng.integers(1, 1 << 24, size=shape) * 2.0**-24
+                large[np.ix_(handed.rows, columns)] = _array(given["uniforms"])
+                given["uniforms"] = self.uniforms(large)
+        if "seeds" in given:
+            seeds = self._rng.integers(0, 1 << 62, size=size)
+            seeds[handed.rows] = _array(given["seeds"])
+            given["seeds"] = self.integers(seeds)
+        return given
+
+    def _answer(self, batch: Batch, randomness: Mapping[str, Any], mine: np.ndarray) -> np.ndarray:
+        """The blocks of all rows of ``batch``; what is not of the promised form is only looked for in rows ``mine``."""
         arguments = self._arguments(batch)
         before = {name: self._copy(value) for name, value in arguments.items()}
         try:
@@ -37,7 +70,7 @@ class Caller:
         for name, value in arguments.items():
             if name not in self.subject.overwrites and not self._same(value, before[name]):
                 self.touched.add(name)
-        return self._checked(answer, len(batch), batch.tokens.shape[1] - 1 if self.subject.shape == "chain" else batch.deepest)
+        return self._checked(answer, batch, mine)
 
     def one(self, batch: Batch, randomness: Mapping[str, Any]) -> Block:
         """The block of a batch of one."""
@@ -105,10 +138,13 @@ class Caller:
         if hasattr(value, "clone"):
             import torch
 
-            return bool(torch.equal(value, before))
-        return bool(np.array_equal(value, before))
+            return bool(torch.equal(value, before)) or bool(((value == before) | ((value != value) & (before != before))).all())  # NaN is NaN
+        return bool(np.array_equal(value, before)) or bool(((value == before) | ((value != value) & (before != before))).all())
 
-    def _checked(self, answer: Any, size: int, deepest: int) -> np.ndarray:
+    def _checked(self, answer: Any, batch: Batch, mine: np.ndarray) -> np.ndarray:
+        size, vocabulary = len(batch), batch.target.shape[2]
+        deepest = batch.tokens.shape[1] - 1 if self.subject.shape == "chain" else batch.deepest
+        most = self.case.depth if self._embedding is None else deepest
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise SubjectError(f"returned {_brief(answer)}, not a pair (blocks, accepted)")
         blocks, accepted = answer
@@ -118,28 +154,29 @@ class Caller:
             raise SubjectError(f"returned blocks of shape {list(blocks.shape)}, not {wanted}")
         if accepted.shape != (size,):
             raise SubjectError(f"returned accepted of shape {list(accepted.shape)} for a batch of {size} rows, not [{size}]")
+        every, blocks, accepted = blocks, blocks[mine], accepted[mine]
         emitted = blocks >= 0
         length = emitted.sum(1)
-        wrong = (blocks >= self.case.instance.vocabulary).any(1) | (blocks < -1).any(1)
+        wrong = (blocks >= vocabulary).any(1) | (blocks < -1).any(1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise SubjectError(f"emitted {blocks[row].tolist()}: tokens must be below the vocabulary's {self.case.instance.vocabulary}")
+            raise SubjectError(f"emitted {blocks[row].tolist()}: tokens must be below the vocabulary's {vocabulary}")
         wrong = (length == 0) | (emitted != (np.arange(blocks.shape[1]) < length[:, None])).any(1)
         if wrong.any():
             row = int(wrong.argmax())
             raise SubjectError(f"emitted {blocks[row].tolist()}: a block is at least one token, then padding of -1 only")
-        wrong = (accepted != length - 1) | (length > self.case.depth + 1)
+        wrong = (accepted != length - 1) | (length > most + 1)
         if wrong.any():
             row = int(wrong.argmax())
             raise SubjectError(
                 f"emitted {blocks[row].tolist()} with accepted = {accepted[row]}: a block is the accepted drafts and one bonus token, "
-                f"at most {self.case.depth} drafts here"
+                f"at most {most} drafts here"
             )
-        return blocks
+        return every
 
     def _integers(self, values: Any, what: str) -> np.ndarray:
         try:
-            array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+            array = _array(values)
         except (TypeError, ValueError, RuntimeError):
             raise SubjectError(f"returned {what} = {_brief(values)}, not an array") from None
         if array.dtype.kind == "f" and array.size and np.isnan(array).any():
@@ -147,6 +184,10 @@ class Caller:
         if array.dtype.kind not in "iu":
             raise SubjectError(f"returned {what} of type {array.dtype}, not integers")
         return array.astype(np.int64)
+
+
+def _array(values: Any) -> np.ndarray:
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
 
 
 def block_of(row: np.ndarray) -> Block:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +14,15 @@ from draftproof.reference.instances import Instance
 from draftproof.reference.laws import Law
 from draftproof.reference.models import Prefix
 from draftproof.reference.rational import Rational
-from draftproof.reference.trees import Node, Slot, level_order, merged
+from draftproof.reference.trees import Node, Scheme, Slot, level_order, merged
 from draftproof.reference.verifiers import family
 
 from . import ceilings
 from .rounding import Rounding
 from .subjects import Subject, SubjectError
+
+if TYPE_CHECKING:
+    from .embeddings import Embedding
 
 Block = tuple[int, ...]
 
@@ -59,16 +63,23 @@ class Case:
     """An instance as ``subject`` sees it.
 
     ``target``: the target model after rounding.  ``trees``: every populated draft tree with its exact probability, its declared laws being those
-    of the rounded rows.  ``batch``: the trees as arrays, row i the i-th tree.
+    of the rounded rows.  ``batch``: the trees as arrays, row i the i-th tree.  ``embedding``: what is done to every batch before it is handed over;
+    the blocks that come back are those of the instance again, where the token ``vocabulary`` - 1 stands for every token that is not the instance's.
+    ``offset`` and ``share`` as in ``Rounding``.
     """
 
-    def __init__(self, subject: Subject, instance: Instance):
+    def __init__(self, subject: Subject, instance: Instance, embedding: "Embedding | None" = None, offset: float = 0.0, share: int = 1):
         if subject.shape == "chain" and not instance.is_chain:
             raise SubjectError(f"{subject.name} takes chains; {instance.name} is a tree")
         if subject.reference is not None and not subject.reference.admits(instance):
             raise SubjectError(f"{subject.family} is not made for {instance.scheme_name} drafting, as {instance.name} has it")
-        self.subject, self.instance = subject, instance
-        self.rounding = Rounding(subject, instance.vocabulary)
+        self.subject, self.instance, self.embedding = subject, instance, embedding
+        self.vocabulary = instance.vocabulary + (embedding is not None)
+        self.rounding = Rounding(subject, instance.vocabulary, offset, share)
+
+    def embedded(self, embedding: "Embedding") -> "Case":
+        """The same case, handed over in another way."""
+        return Case(self.subject, self.instance, embedding, self.rounding.offset, self.rounding.share)
 
     def target(self, prefix: Prefix) -> Law[int]:
         return self.rounding.law(self.instance.target(prefix))
@@ -81,10 +92,7 @@ class Case:
     @cached_property
     def enumerable(self) -> bool:
         """Whether the populated trees are few enough to be listed."""
-        if self.instance.deterministic:
-            return True
-        sampled = _slots(self.instance.topology, last_only=self.instance.scheme_name == "greedy")
-        return bool(self.instance.vocabulary**sampled <= MAX_LISTED)
+        return self.instance.deterministic or _ways(self.instance.scheme, self.instance.topology, (), MAX_LISTED) <= MAX_LISTED
 
     @cached_property
     def trees(self) -> Law[Node]:
@@ -156,7 +164,13 @@ class Case:
         return Batch(tokens, parents, valid, target, None if self.instance.deterministic else declared)
 
 
-def _slots(slot: Slot, last_only: bool) -> int:
-    """Number of sampled slots below ``slot``; ``last_only``: one per node with children."""
-    below = sum(_slots(child, last_only) for child in slot)
-    return below + (min(len(slot), 1) if last_only else len(slot))
+def _ways(scheme: Scheme, slot: Slot, prefix: Prefix, most: int, elders: tuple[int, ...] = ()) -> int:
+    """How many ways there are to draw the slots from number ``len(elders)`` on and all below them; more than ``most`` may be counted short."""
+    law = scheme(slot, prefix, elders) if len(elders) < len(slot) else None
+    total = 0
+    for token in law or ():
+        below = _ways(scheme, slot[len(elders)], (*prefix, token), most)
+        total += below * _ways(scheme, slot, prefix, most // below, (*elders, token))
+        if total > most:
+            break
+    return total if law else 1

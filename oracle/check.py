@@ -11,10 +11,12 @@ from draftproof.reference.instances import Instance
 from draftproof.reference.models import MissingRow
 
 from .cases import Case
-from .catalogue import catalogue, named, suits
+from .catalogue import catalogue, find, named, suits
+from .invariance import invariance
+from .lifts import ALL, NotSuited, hosts_of, lifted, refusal
 from .reading import Reading, read
 from .readings.refused import Refused
-from .report import Failure, Report
+from .report import Failure, NotJudged, Report
 from .sampling import FIRST_LOOK, Budget, sample
 from .subjects import Subject, SubjectError, load, subject_of
 from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, judge
@@ -33,6 +35,7 @@ def check(
     seed: int = 0,
     time_limit: float = 120.0,
     strict: bool = False,
+    lifts: Iterable[str] | None = None,
     observe: Callable[[str, int, int], None] | None = None,
     record: Callable[[Verdict | Failure], None] | None = None,
 ) -> Report:
@@ -43,7 +46,8 @@ def check(
     sample; default the strongest that applies, instance by instance.  ``alpha``: bound on the probability that sampling rejects a lossless
     subject in the whole run.  ``tolerance``: largest total variation that conforms, default by way of reading.  ``time_limit``: seconds per
     instance; a subject that does not come back is an error (only enforced in the main thread).
-    ``strict``: count boundary events of mass <= 2^-23.  ``observe(instance, done, total)`` and ``record(verdict)`` follow the run.
+    ``strict``: count boundary events of mass <= 2^-23.  ``lifts``: judge on instances lifted to real sizes instead (see ``lifts``): names, or "all"
+    for those that suit the subject; default instances ``lifts.HOSTS``.  ``observe(instance, done, total)`` and ``record(verdict)`` follow the run.
 
     Returns a Report; nothing that goes wrong in the subject raises.  Raises SubjectError when the subject cannot be loaded, InstanceError for
     a bad instance file, ValueError for settings that make no sense.
@@ -56,36 +60,49 @@ def check(
         raise ValueError(f"the time limit must be positive, not {time_limit}")
     subjects = load(subject) if isinstance(subject, str) else [subject_of(subject)]
     if (judge_otherwise := getattr(subjects[0].call, "__draftproof_check__", None)) is not None:  # a drafter or a generator
-        if instances is not None:
-            raise ValueError("instances are for verifiers; drafters and generators are judged on their own")
+        if instances is not None or lifts is not None:
+            raise ValueError("instances and lifts are for verifiers; drafters and generators are judged on their own")
         judged: Report = judge_otherwise(
             way=way, alpha=alpha, tolerance=tolerance, seed=seed, time_limit=time_limit, observe=observe, record=record
         )
         return judged
+    lifts = None if lifts is None else list(lifts)
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit, "strict": strict}
-    report = Report(settings=settings)
+    report = Report(settings=settings if lifts is None else {**settings, "lifts": lifts})
     given = None if instances is None else [named(one) if isinstance(one, str) else one for one in instances]
-    work = [
-        (one, [instance for instance in (catalogue() if given is None else given) if given is not None or suits(one, instance)]) for one in subjects
-    ]
-    total = sum(len(chosen) for _, chosen in work)
+    asked = set(lifts or ())
+    work = [(one, _tasks(one, given, lifts)) for one in subjects]
+    total = sum(len(tasks) for _, tasks in work)
     done = 0
-    for one, chosen in work:
-        run = _Run(one, way, alpha, tolerance, seed, time_limit, strict, len(chosen) * len(subjects))
+    for one, tasks in work:
+        run = _Run(one, way, alpha, tolerance, seed, time_limit, strict, len(tasks) * len(subjects))
         errors = 0
-        for instance in chosen:
+        for instance, lift in tasks:
             if observe:
-                observe(f"{one.name} on {instance.name}", done, total)
-            found = run.judge(instance)
+                observe(f"{one.name} on {instance.name}" + (f" lifted by {lift}" if lift else ""), done, total)
+            found = run.judge(instance, lift, required=lift in asked)
             for item in found:
-                (report.errors if isinstance(item, Failure) else report.verdicts).append(item)  # type: ignore[arg-type]
+                report.put(item)
                 if record:
                     record(item)
             done += 1
-            errors += sum(isinstance(item, Failure) for item in found)
+            errors += sum(type(item) is Failure for item in found)
             if errors >= MAX_ERRORS or run.hung:
                 break
     return report
+
+
+def _tasks(subject: Subject, given: list[Instance] | None, lifts: Iterable[str] | None) -> list[tuple[Instance, str]]:
+    """Instances, each with the name of a lift or ""."""
+    if lifts is None:
+        return [(instance, "") for instance in (catalogue() if given is None else given) if given is not None or suits(subject, instance)]
+    tasks = list[tuple[Instance, str]]()
+    for name in lifts:
+        for one in ALL if name == "all" else [name]:
+            hosts = [find(host) for host in hosts_of(one)] if given is None else given
+            suited = [(instance, one) for instance in hosts if given is not None or suits(subject, instance)]
+            tasks += suited[:1] if refusal(subject, one) else suited  # said once
+    return tasks
 
 
 class _Run:
@@ -98,11 +115,15 @@ class _Run:
         self.seed, self.time_limit, self.strict, self.shares = seed, time_limit, strict, shares
         self.hung = False
 
-    def judge(self, instance: Instance) -> "Sequence[Verdict | Failure]":
+    def judge(self, instance: Instance, lift: str = "", required: bool = False) -> "Sequence[Verdict | Failure]":
+        """Verdicts, or what went wrong.  ``required``: a lift that does not suit the subject is an error."""
         start = time.monotonic()
+        name = f"{instance.name} lifted by {lift}" if lift else instance.name
         try:
             with _alarm(self.time_limit):
-                return self._judge(instance, start)
+                return self._judge(lifted(self.subject, instance, lift) if lift else Case(self.subject, instance), start)
+        except NotSuited as reason:
+            return [(Failure if required else NotJudged)(self.subject.name, name, str(reason))]
         except _Hung:
             self.hung = True
             message = f"did not come back within the time limit of {self.time_limit:g} s; nothing more is asked of it"
@@ -118,10 +139,20 @@ class _Run:
             message = f"raised {type(error).__name__}: {error}"
         if "NoneType" in message and instance.deterministic:
             message += "; drafts are deterministic here, so declared is None: each was drawn from a point mass"
-        return [Failure(self.subject.name, instance.name, message)]
+        return [Failure(self.subject.name, name, message)]
 
-    def _judge(self, instance: Instance, start: float) -> list[Verdict]:
-        case = Case(self.subject, instance)
+    def _judge(self, case: Case, start: float) -> list[Verdict]:
+        found = self._of_law(case, start)
+        if case.embedding is not None:  # a lift is one of the changes that must not matter
+            return found
+        deadline = time.monotonic() + self.time_limit / 6
+        return [*found, invariance(case, self._right(found), self.alpha / (2 * self.shares), self.seed, deadline)]
+
+    def _right(self, found: Sequence[Verdict]) -> bool:
+        """Whether the law was found to be the target's, and not only near enough for a generous tolerance."""
+        return all(verdict.outcome == "conform" for verdict in found) and (self.tolerance or 0) <= DEFAULT_TOLERANCE["sample"]
+
+    def _of_law(self, case: Case, start: float) -> list[Verdict]:
         note = ""
         if self.way != "sample":
             try:
@@ -132,15 +163,14 @@ class _Run:
                 if self.way is not None:
                     raise
                 note = f"; sampled because {refusal}"
-        budget = Budget(self.alpha / self.shares, time.monotonic() + self.time_limit / 3)
+        budget = Budget(self.alpha / (2 * self.shares), time.monotonic() + self.time_limit / 3)
         return sample(case, budget, self.tolerance, self.seed, note)[1]
 
     def _in_batches(self, case: Case, found: list[Verdict]) -> list[Verdict]:
         """Branches are replayed in batches of one row; a subject that takes more is also glanced at in a large batch."""
-        right = all(verdict.outcome == "conform" for verdict in found) and (self.tolerance or 0) <= DEFAULT_TOLERANCE["sample"]
-        if not self.subject.batched or not right:
+        if not self.subject.batched or not self._right(found):
             return found
-        budget = Budget(self.alpha / self.shares, time.monotonic() + self.time_limit / 3, blocks=FIRST_LOOK)
+        budget = Budget(self.alpha / (2 * self.shares), time.monotonic() + self.time_limit / 3, blocks=FIRST_LOOK)
         sampled = sample(case, budget, self.tolerance, self.seed, "; right in batches of one row, wrong in larger ones")[1]
         return sampled if any(verdict.outcome == "nonconform" for verdict in sampled) else found
 

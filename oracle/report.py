@@ -13,10 +13,14 @@ from .subjects import loadable
 from .verdicts import Verdict
 
 EXIT_CODES = {"conform": 0, "nonconform": 1, "error": 2, "inconclusive": 3}
+LIFTED = " lifted by "
+"""Between the name of an instance and that of its lift."""
+
 KINDS = {
     "support": "largest impossible mass",
     "exactness": "largest total variation",
     "acceptance": "longest E[L]",
+    "invariance": "rows changed",
     "declared law": "largest total variation",
     "slots": "dependent slots",
     "ending": "largest mass",
@@ -34,6 +38,11 @@ class Failure:
     message: str
 
 
+@dataclass(frozen=True)
+class NotJudged(Failure):
+    """An instance that cannot be put to a subject, such as a lift for trees to one that takes chains: neither for it nor against it."""
+
+
 @dataclass
 class Report:
     """Everything a run found.  ``settings`` are the ones it ran under."""
@@ -41,6 +50,16 @@ class Report:
     verdicts: list[Verdict] = field(default_factory=list)
     errors: list[Failure] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    not_judged: list[NotJudged] = field(default_factory=list)
+
+    def put(self, item: Verdict | Failure) -> None:
+        """Add a verdict or a failure where it belongs."""
+        if isinstance(item, NotJudged):
+            self.not_judged.append(item)
+        elif isinstance(item, Failure):
+            self.errors.append(item)
+        else:
+            self.verdicts.append(item)
 
     @property
     def outcome(self) -> str:
@@ -56,7 +75,8 @@ class Report:
 
     @property
     def subjects(self) -> list[str]:
-        return list(dict.fromkeys([*(v.subject for v in self.verdicts), *(e.subject for e in self.errors)]))
+        items: list[Verdict | Failure] = [*self.verdicts, *self.errors, *self.not_judged]
+        return list(dict.fromkeys(item.subject for item in items))
 
     def of(self, subject: str) -> "Report":
         """The part about one subject."""
@@ -64,11 +84,13 @@ class Report:
             [verdict for verdict in self.verdicts if verdict.subject == subject],
             [error for error in self.errors if error.subject == subject],
             self.settings,
+            [item for item in self.not_judged if item.subject == subject],
         )
 
     def add(self, other: "Report") -> None:
         self.verdicts += other.verdicts
         self.errors += other.errors
+        self.not_judged += other.not_judged
         self.settings = self.settings or other.settings
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,6 +100,7 @@ class Report:
             "settings": self.settings,
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "errors": [vars(error) for error in self.errors],
+            **({"not_judged": [vars(item) for item in self.not_judged]} if self.not_judged else {}),
         }
 
     def to_json(self) -> str:
@@ -94,6 +117,7 @@ def lines(report: Report) -> Iterable[str]:
         yield f"{part.outcome:<12} {subject}"
         for kind in KINDS:
             yield from _kind(part, kind)
+        yield from _not_judged(part)
         for error in part.errors:
             yield f"  error        {f'instance {error.instance}: ' if error.instance else ''}{error.message}"
         yield from _failures(part)
@@ -103,7 +127,7 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     verdicts = [verdict for verdict in part.verdicts if verdict.verdict == kind]
     if not verdicts:
         return
-    counts = {outcome: sum(verdict.outcome == outcome for verdict in verdicts) for outcome in EXIT_CODES}
+    counts = {outcome: sum(verdict.outcome == outcome for verdict in verdicts) for outcome in (*EXIT_CODES, "not judged")}
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     ways = ", ".join(sorted({verdict.way for verdict in verdicts}))
     worst = max(verdicts, key=lambda verdict: verdict.number or 0.0)
@@ -117,6 +141,19 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
         yield f"  {'':<12} {len(notes)} boundary notes, first on {instance}: {note}"
 
 
+def _not_judged(part: Report) -> Iterable[str]:
+    """What a verdict leaves out, and instances that did not suit, each reason once."""
+    left_out: dict[str, list[str]] = {}
+    for verdict in part.verdicts:
+        for what, why in verdict.details.get("not judged", {}).items():
+            left_out.setdefault(why, []).append(what)
+    for why, names in left_out.items():
+        often = {name: f"{name} on {names.count(name)}" for name in dict.fromkeys(names)}
+        yield f"  {'':<12} not judged: {', '.join(often.values())}: {why}"
+    for message in dict.fromkeys(item.message for item in part.not_judged):
+        yield f"  not judged   {message}"
+
+
 def _failures(part: Report) -> Iterable[str]:
     """The first nonconform verdict of each kind, and the first inconclusive one where nothing is nonconform."""
     wrong = [verdict for verdict in part.verdicts if verdict.outcome == "nonconform"]
@@ -128,7 +165,7 @@ def _failures(part: Report) -> Iterable[str]:
             yield ""
             yield f"{first.outcome}   {first.subject}   {kind} on {first.instance}{more}      read by {first.way}: {first.effort}"
             yield f"  {first.message}"
-            if note := _notes().get(first.instance):
+            if note := _notes().get(first.instance.partition(LIFTED)[0]):
                 yield f"  what the instance is for: {note}"
             if command := see_again(first, part.settings):
                 yield f"  see it again: {command}"
@@ -143,9 +180,12 @@ def _notes() -> dict[str, str]:
 
 def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
     """The command that shows the law behind a verdict, where subject and instance have names that a command line understands."""
-    if not loadable(verdict.subject) or not (verdict.instance in _notes() or Path(verdict.instance).is_file()):
+    name, _, lift = verdict.instance.partition(LIFTED)
+    if not loadable(verdict.subject) or not (name in _notes() or Path(name).is_file()):
         return None
-    command = ["draftproof", "law", verdict.instance, "--subject", verdict.subject]
+    command = ["draftproof", "law", name, "--subject", verdict.subject]
+    if lift or verdict.verdict == "invariance":
+        command = ["draftproof", "check", verdict.subject, "--instance", name] + (["--lift", lift] if lift else [])
     if verdict.way == "sample":
         command += ["--way", "sample"] + (["--seed", str(settings["seed"])] if settings.get("seed") else [])
     return shlex.join(command)
@@ -167,7 +207,7 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
         shown.add_row(
             subject.rpartition(":")[2],
             f"[{colour}]{part.outcome}[/]",
-            ", ".join(sorted({verdict.way for verdict in part.verdicts})),
+            ", ".join(sorted({verdict.way for verdict in part.verdicts if verdict.verdict != "invariance"})),
             str(len({verdict.instance for verdict in part.verdicts})),
             "" if worst is None else f"{worst:.2g}",
         )

@@ -16,10 +16,13 @@ from .subjects import Subject
 
 
 class Rounding:
-    """Hands laws over as rows in the subject's dtype.  ``hand`` is memoised: a law is always handed over as the same bits."""
+    """Hands laws over as rows in the subject's dtype.  ``hand`` is memoised: a law is always handed over as the same bits.
 
-    def __init__(self, subject: Subject, vocabulary: int):
-        self.subject, self.vocabulary = subject, vocabulary
+    ``offset`` is added to every logit, ``share`` is the number of tokens that each token's mass is to be split among: the row holds one part.
+    """
+
+    def __init__(self, subject: Subject, vocabulary: int, offset: float = 0.0, share: int = 1):
+        self.subject, self.vocabulary, self.offset, self.share = subject, vocabulary, offset, share
         self._handed: dict[Law[int], tuple[np.ndarray, Law[int]]] = {}
         self._rows: dict[Law[int], np.ndarray] = {}
 
@@ -30,10 +33,10 @@ class Rounding:
             for token, weight in law.items():
                 probabilities[token] = float(weight)
             if self.subject.rows == "probs":
-                row = round_to(probabilities, self.subject.dtype)
+                row = round_to(probabilities / self.share, self.subject.dtype)
             else:
                 with np.errstate(divide="ignore"):
-                    row = round_to(np.log(probabilities), self.subject.dtype)
+                    row = round_to(np.log(probabilities / self.share) + self.offset, self.subject.dtype)
             self._handed[law] = row, self._meaning(row)
             self._rows.setdefault(self._handed[law][1], row)
         return self._handed[law]

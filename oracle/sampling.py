@@ -62,14 +62,14 @@ class Sample:
         """The target row as floats."""
         if prefix not in self._rows:
             law = self.case.target(prefix)
-            self._rows[prefix] = [float(law[token]) for token in range(self.case.instance.vocabulary)]
+            self._rows[prefix] = [float(law[token]) for token in range(self.case.vocabulary)]
         return self._rows[prefix]
 
     def add(self, rows: np.ndarray) -> None:
         """Blocks [n, W], consecutive ``rows_per_draft`` of them one observation."""
         distinct, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
         blocks = [tuple(int(token) for token in row if token >= 0) for row in distinct]
-        possible = [self._possible(block) for block in blocks]
+        possible = [self.possible(block) for block in blocks]
         for block, count, fine in zip(blocks, counts, possible, strict=True):
             (self.blocks if fine else self.impossible)[block] += int(count)
         lengths: Counter[int] = Counter()
@@ -86,7 +86,7 @@ class Sample:
         self.lengths.update(lengths)
         self.observations += len(rows) // self.group
 
-    def _possible(self, block: Block) -> bool:
+    def possible(self, block: Block) -> bool:
         return all(self.target(block[:length])[token] > 0 for length, token in enumerate(block))
 
     def cut(self) -> Counter[Block]:

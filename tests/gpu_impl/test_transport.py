@@ -25,7 +25,7 @@ def test_law_is_that_of_the_reference(name: str, dtype: str) -> None:
     """Bracketed around every threshold, on every draft tree."""
     report = check(subject(name, dtype=dtype), instances(name, 15))
     assert report.outcome == "conform", str(report)
-    assert {verdict.way for verdict in report.verdicts} == {"bracket"}
+    assert {verdict.way for verdict in report.verdicts if verdict.verdict != "invariance"} == {"bracket"}
     assert max(verdict.number or 0 for verdict in report.verdicts if verdict.verdict == "exactness") < 5e-8
 
 

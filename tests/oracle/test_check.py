@@ -141,7 +141,7 @@ def test_one_row_at_a_time_with_uniforms_is_enumerated() -> None:
 
     for function, way in ((verify, "enumerate"), (by_table, "integrate")):
         report = check(chain(framework="numpy", dtype="float64", batched=False)(function), ONE)
-        assert {verdict.way for verdict in report.verdicts} == {way}, str(report)
+        assert {verdict.way for verdict in report.verdicts if verdict.verdict != "invariance"} == {way}, str(report)
 
 
 def test_gives_up_after_three_errors() -> None:

@@ -14,6 +14,8 @@ def add(commands: Any) -> None:
     command.add_argument("--command", metavar="CMD", help="judge this program, in any language, that speaks JSON lines (docs/protocol.md)")
     command.add_argument("--transcript", type=Path, metavar="OUT", help="with --command: append every line exchanged to this file")
     command.add_argument("--instance", action="append", metavar="FILE", help="judge on this instance (file or catalogue name); may be repeated")
+    lift = 'judge on instances lifted to real sizes: a name, several joined by +, "all", or "list"; may be repeated'
+    command.add_argument("--lift", action="append", metavar="NAME", help=lift)
     command.add_argument("--alpha", type=probability, default=1e-6, help="false-positive bound of sampling for the whole run (default 1e-6)")
     command.add_argument("--tolerance", type=tolerance, help="largest total variation that conforms (default by way of reading: 1e-6, 2e-5, 2e-2)")
     command.add_argument("--way", choices=("enumerate", "integrate", "sample"), help="insist on one way of reading (default: the strongest)")
@@ -32,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
     from draftproof.oracle.supervise import WorkerLost, supervised
     from draftproof.oracle.tasks import UsageError, check_task, instance_named
 
+    if "list" in (options.lift or ()):
+        return list_lifts()
     if (options.subject is None) == (options.command is None):
         return complain("give a SUBJECT or a --command, one of them")
     if options.command is not None:
@@ -45,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
     except UsageError as error:
         return complain(str(error))
     settings = {key: getattr(options, key) for key in ("way", "alpha", "tolerance", "seed", "time_limit", "strict")}
+    settings |= {} if options.lift is None else {"lifts": options.lift}
     report, at = Report(settings=settings), f"{options.subject} on "
     try:
         with Progress(options.quiet) as progress:
@@ -56,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
                     at = message[0]
                     progress.show(*message)
                 else:
-                    (report.errors if isinstance(message, Failure) else report.verdicts).append(message)
+                    report.put(message)
     except KeyboardInterrupt:
         print(report)
         raise
@@ -70,6 +75,15 @@ def run(options: argparse.Namespace) -> int:
     if report.outcome == "error" and not report.errors:
         return complain("nothing was judged: no instance suits this subject")
     return report.exit_code
+
+
+def list_lifts() -> int:
+    """Print every lift with a line about it."""
+    from draftproof.oracle.lifts import LIFTS
+
+    for lift in LIFTS:
+        print(f"{lift.name:<16} {lift.about}{' (not in all)' if lift.large else ''}")
+    return 0
 
 
 def _source(instance: Any) -> dict[str, Any]:
