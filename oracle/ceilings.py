@@ -3,10 +3,12 @@
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from draftproof.reference.instances import Instance
+from draftproof.reference.instances import Instance, parse
+from draftproof.reference.models import MissingRow
 from draftproof.reference.rational import Rational
 
 from .subjects import Subject
+from .supervise import Send
 
 if TYPE_CHECKING:
     from .cases import Case
@@ -85,3 +87,17 @@ def _certified(rows: Subject, instance: Instance) -> Rational | None:
         return (solve_exactly(problem) if len(problem.edges) <= FEW_PATHS else ceiling_of(problem)).ceiling
     except (TooManyTrees, SolverFailed):
         return None
+
+
+def ceiling_task(send: Send, source: dict[str, Any]) -> None:
+    """The certificate of an instance's ceiling and its number of draft trees, as ("ceiling", pair); ("fatal", message) where there is none."""
+    from draftproof.reference.transport.exact_simplex import ceiling_of
+    from draftproof.reference.transport.record import whole_tree
+    from draftproof.reference.transport.tree import SolverFailed, TooManyTrees, problem_of
+
+    instance = parse(source)
+    try:
+        problem = problem_of(instance.target, instance.topology, instance.scheme)
+        send(("ceiling", (whole_tree(instance, ceiling_of(problem)), len(problem.trees))))
+    except (MissingRow, TooManyTrees, SolverFailed) as error:
+        send(("fatal", str(error)))

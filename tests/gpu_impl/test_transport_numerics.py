@@ -33,12 +33,24 @@ def off_by(case: Case, reading: Reading) -> Fraction:
     return sum((abs(reading.law.get(block, Fraction(0)) - exact.get(block, Fraction(0))) for block in {*reading.law, *exact}), Fraction(0)) / 2
 
 
+def shared_last(name: str, seed: int, children: tuple[int, ...], zeros: float = 0.0) -> Instance:
+    """A random instance whose last token the draft never proposes: at full vocabulary it stands for all the others."""
+    vocabulary = 3 if DRAFTING[name] == "with_replacement" else 4
+    source = dict(random_instance("lifted", seed, vocabulary, "chain" if set(children) == {1} else DRAFTING[name], children, zeros).source)
+    source["draft"] = {prefix: [*row[:-1], "0"] for prefix, row in source["draft"].items()}
+    return parse(source)
+
+
+def small(name: str) -> list[Instance]:
+    """What is integrated as it is, and judged at full vocabulary too."""
+    return [shared_last(name, 1, (2,), zeros=0.3), shared_last(name, 2, (3,)), shared_last(name, 1, (1, 1))]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_integrated_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """float32 rows and 24-bit uniforms, nothing known about thresholds: within 1e-6 of the exact law."""
-    monkeypatch.setattr(readings, "FRESH", 100_000)  # of the tapes that certify; what is measured does not depend on them
-    for seed, children in enumerate([(2,), (3,), (1, 1)]):
-        given = random_instance("small", seed, 3, "chain" if children == (1, 1) else DRAFTING[name], children, zeros=0.3 * (seed % 2))
+    monkeypatch.setattr(readings, "FRESH", 20_000)  # tapes that look for boxes that were missed: with fewer of them it is harder to pass
+    for given in small(name):
         case = Case(subject(name, layout=None, uniforms_dtype="float32"), given)
         assert off_by(case, read(case, "integrate")) <= BOUND
 
@@ -53,10 +65,10 @@ def test_integrated_law_of_two_levels(name: str, monkeypatch: pytest.MonkeyPatch
         assert off_by(case, read(case, "integrate")) <= BOUND
 
 
-def lifted(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
+def lifted(name: str, prepare: Callable[[Tensor], Tensor] = Tensor.bfloat16) -> Callable[..., tuple[Tensor, Tensor]]:
     """The verifier on the same trees in a vocabulary of 151,936: tokens scattered, the last one, which is never drafted, shared by a class.
 
-    Their order is kept, since bracketing goes by the inverse CDF.
+    Their order is kept, since bracketing goes by the inverse CDF.  ``prepare`` is what the verifier's caller does to the large rows.
     """
     shared = torch.arange(VOCABULARY - CLASS, VOCABULARY)
     scattered = torch.randperm(VOCABULARY - CLASS, generator=torch.Generator().manual_seed(0))[:16].sort().values
@@ -76,7 +88,7 @@ def lifted(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
         for first in range(0, len(tokens), 16):  # a few trees at a time: a row is 300 kB
             part = slice(first, first + 16)
             large_tokens = scattered[tokens[part].clamp(max=target.shape[2] - 2)]
-            more = rows(target[part]), rows(declared[part])
+            more = prepare(rows(target[part])), prepare(rows(declared[part]))
             found = VERIFIERS[name](large_tokens, parents[part], valid[part], *more, uniforms=uniforms[part])
             width = parents.shape[1]
             blocks.append(torch.nn.functional.pad(small_of[found[0]], (0, width - found[0].shape[1]), value=-1))
@@ -86,27 +98,47 @@ def lifted(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
     return verify
 
 
-def shared_last(name: str, seed: int, children: tuple[int, ...]) -> Instance:
-    """A random instance whose last token the draft never proposes."""
-    source = dict(random_instance("lifted", seed, 4, DRAFTING[name], children).source)
-    source["draft"] = {prefix: [*row[:-1], "0"] for prefix, row in source["draft"].items()}
-    return parse(source)
+def renormalised(rows: Tensor) -> Tensor:
+    """bfloat16 rows as an engine would make them laws: upcast to float32 and divided by their float32 sums."""
+    upcast = rows.float()
+    return upcast / upcast.sum(-1, keepdim=True)
 
 
-@pytest.mark.parametrize(("name", "children"), [("univer", (2,)), ("univer", (1, 1)), ("greedy_transport", (2,))])
-def test_law_at_full_vocabulary_in_bfloat16(name: str, children: tuple[int, ...]) -> None:
-    """The exact law of the bits handed over, projected by class, to within 1e-6."""
-    case = Case(subject(name, lifted(name), dtype="bfloat16"), shared_last(name, 1, children))
+@pytest.mark.parametrize(
+    ("name", "prepare", "chosen"),
+    [
+        ("univer", renormalised, 0),
+        pytest.param("univer", renormalised, 1, marks=pytest.mark.slow),
+        ("univer", renormalised, 2),
+        ("univer", Tensor.bfloat16, 0),
+        ("greedy_transport", renormalised, 0),
+    ],
+)
+def test_law_at_full_vocabulary_in_bfloat16(name: str, prepare: Callable[[Tensor], Tensor], chosen: int) -> None:
+    """The exact law of the bfloat16 numbers, projected by class, to within 1e-6: on the small instances that were integrated."""
+    case = Case(subject(name, lifted(name, prepare), dtype="bfloat16"), small(name)[chosen])
     reading = bracket(case)
     assert reading is not None and reading.resolution <= BOUND
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "children"), [("univer", (2, 1)), ("univer", (3,)), ("greedy_transport", (2, 1)), ("k_seq", (2,))])
+@pytest.mark.parametrize(("name", "children"), [("univer", (2, 1)), ("greedy_transport", (2, 1)), ("k_seq", (2,))])
 def test_larger_trees_at_full_vocabulary_in_bfloat16(name: str, children: tuple[int, ...]) -> None:
     case = Case(subject(name, lifted(name), dtype="bfloat16"), shared_last(name, 2, children))
     reading = bracket(case)
     assert reading is not None and reading.resolution <= BOUND
+
+
+def off_by_a_little(rows: Tensor) -> Tensor:
+    """Divided by a sum that leaves out a part in a thousand of one token; deterministic drafts as they are."""
+    first = rows.float().argmax(-1, keepdim=True)
+    largest = rows.float().gather(-1, first)
+    return rows.float().scatter(-1, first, torch.where(largest == 1, largest, 0.999 * largest))
+
+
+def test_other_laws_at_full_vocabulary_are_found() -> None:
+    case = Case(subject("univer", lifted("univer", off_by_a_little), dtype="bfloat16"), small("univer")[0])
+    assert bracket(case) is None
 
 
 def test_rows_that_are_not_renormalised_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .common import complain, decimal, short, write
+from .common import complain, decimal, positive, write
 
 REJECTED = 1
 
@@ -22,6 +22,7 @@ def add(commands: Any) -> None:
     command.add_argument("instance", metavar="FILE", nargs="?", help="instance file, or the name of an instance in the catalogue")
     command.add_argument("--certificate", type=Path, metavar="OUT", help="write the proof to this file")
     command.add_argument("--check", type=Path, metavar="OUT", help="check a certificate that was written before (for this instance, if one is given)")
+    command.add_argument("--time-limit", type=positive, default=600.0, metavar="SECONDS", help="give up after this long (default 600)")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(run=run)
 
@@ -34,28 +35,31 @@ def run(options: argparse.Namespace) -> int:
         return complain("give an instance, or a certificate to --check")
     if options.certificate and not options.certificate.resolve().parent.is_dir():
         return complain(f"cannot write {options.certificate}: no folder {options.certificate.resolve().parent}")
+    from draftproof.oracle.ceilings import ceiling_task
+    from draftproof.oracle.supervise import WorkerLost, supervised
     from draftproof.oracle.tasks import UsageError, instance_named
-    from draftproof.reference.models import MissingRow
-    from draftproof.reference.transport.exact_simplex import ceiling_of
-    from draftproof.reference.transport.record import whole_tree
-    from draftproof.reference.transport.tree import SolverFailed, TooManyTrees, problem_of
 
     try:
         instance = instance_named(options.instance)
-        problem = problem_of(instance.target, instance.topology, instance.scheme)
-        found = ceiling_of(problem)
-    except (UsageError, MissingRow, TooManyTrees, SolverFailed) as error:
-        return complain(f"{options.instance}: {error}")
+    except UsageError as error:
+        return complain(str(error))
+    try:
+        for kind, message in supervised(ceiling_task, {"source": {**instance.source, "name": instance.name}}, options.time_limit):
+            if kind == "fatal":
+                return complain(f"{instance.name}: {message}")
+            certificate, trees = message
+    except WorkerLost as lost:
+        return complain(f"{instance.name}: {lost}")
     if options.certificate:
-        write(options.certificate, json.dumps(whole_tree(instance, found)) + "\n")
-    exact = {"ceiling": str(found.ceiling), "gap": str(found.gap), "reached": str(found.reached)}
-    answer = {"instance": instance.name, **exact, "trees": len(problem.trees)}
+        write(options.certificate, json.dumps(certificate) + "\n")
+    answer = {"instance": instance.name, **{name: certificate[name] for name in ("ceiling", "gap", "reached")}, "trees": trees}
     print(json.dumps(answer) if options.json else _described(answer))
     return 0
 
 
 def _described(answer: dict[str, Any]) -> str:
-    ceiling = f"{answer['ceiling']} = {decimal(answer['ceiling'])}" if len(answer["ceiling"]) <= 40 else short(answer["ceiling"])
+    exact = answer["ceiling"]
+    ceiling = exact if "/" not in exact else f"{exact} = {decimal(exact)}" if len(exact) <= 40 else decimal(exact)
     how = "some lossless verifier reaches it" if answer["gap"] == "0" else f"some lossless verifier is within {decimal(answer['gap'])} of it"
     return f"{answer['instance']}: no lossless verifier has E[L] above {ceiling}, and {how} (draft trees: {answer['trees']})"
 
