@@ -1,7 +1,8 @@
 """The catalogue: small, asymmetric instances, each made for a kind of fault that degenerate test inputs hide.
 
 Kinds: A residual, B acceptance ratio, C shared randomness, D sampling parameters, E greedy and ties, F tree structure and order, G boundaries,
-H batch and rows, I bonus token, K declared law, L acceptance, O lossless although it looks wrong.  Most faults of published engines are large
+H batch and rows, I bonus token, K declared law, L acceptance, M lossy options, N cuts that look at what they cut, O lossless although it looks wrong.
+J (endings) takes several rounds: see ``engine``.  Most faults of published engines are large
 but vanish where rows repeat, the vocabulary has two tokens, or one token only is under-drafted; see each instance's note.
 """
 
@@ -191,6 +192,24 @@ def _chains() -> list[dict[str, Any]]:
         ),
         _entry("chain-sharp-draft", "GB", "the draft is almost certain of a token the target dislikes", [[1, 60, 39]], [[997, 2, 1]], "chain", one),
         _entry("chain-ties", "DE", "tied tokens at the cut of top-k and at the argmax", [[4, 3, 3, 0], [2, 4, 4, 1]], [[3, 3, 2, 2]], "chain", one),
+        _entry(
+            "chain-lossy-options",
+            "M",
+            "every threshold that engines offer accepts a token here that the target owes less of",
+            [[9, 6, 4, 1]],
+            [[2, 5, 5, 8]],
+            "chain",
+            one,
+        ),
+        _entry(
+            "chain-confidence",
+            "N",
+            "drafts that either model finds unlikely: a chain cut at their own probability is biased",
+            [[1, 4, 5], [3, 3, 1]],
+            [[6, 3, 1], [1, 5, 2]],
+            "chain",
+            two,
+        ),
         _entry("chain-two-tokens", "O", "V = 2: residuals are point masses", _varied(11, 2, 4), _varied(12, 2, 3), "chain", three),
         _entry("chain-three-drafts", "ABCHI", "three drafts, every prefix its own row", _varied(21, 3, 4), _varied(22, 3, 3), "chain", three),
         _entry(
@@ -245,6 +264,15 @@ def _trees() -> list[dict[str, Any]]:
             "ragged depths, one-child chains, siblings not in token order",
             _varied(33, 3, 4),
             ["2", "0", "2 1", "0 0", "0 2", "2 1 0"],
+        ),
+        _entry(
+            "tree-ragged-by-draw",
+            "FHK",
+            "how many children a node has depends on the token drawn: padding in some rows of a batch and not in others",
+            {"": [2, 3, 4], "0": [3, 1, 2], "1": [1, 5, 1], "2": [2, 2, 3]} | {f"{a} {b}": [1 + a, 2 + b, 3] for a in range(3) for b in range(3)},
+            {"": [3, 1, 2], "0": [0, 1, 0], "1": [4, 1, 2], "2": [1, 0, 3]},
+            "without_replacement",
+            [1, 2],
         ),
         _fixed(
             "tree-dead-branch", "GF", "a whole branch the target cannot enter", [[0, 3, 2], [4, 0, 1], [1, 2, 2]], ["0", "1", "0 1", "1 0", "1 1"]

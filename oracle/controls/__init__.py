@@ -2,18 +2,22 @@
 
 from dataclasses import dataclass, replace
 
-from ..faults import chains, siblings
+from ..drafters import Drafter
+from ..faults import chains, siblings, thinned
+from ..faults.drafters import drafter_from
+from ..faults.drafts import LEGAL
+from ..generators import Generator
 from ..subjects import Subject
-from . import rules
+from . import rules, trees
 
 __all__ = ["CONTROLS", "Control"]
 
 
 @dataclass(frozen=True)
 class Control:
-    """One control.  ``why`` it is no fault; ``instances`` of the catalogue to judge it on; ``way`` of reading to insist on, if any."""
+    """One control.  ``why`` it is no fault; ``instances`` to judge it on, as those of a ``Fault``; ``way`` of reading to insist on, if any."""
 
-    subject: Subject
+    subject: Subject | Drafter | Generator
     instances: tuple[str, ...]
     why: str
     way: str | None = None
@@ -82,4 +86,52 @@ CONTROLS: tuple[Control, ...] = (
         "an event of probability at most 2^-23 is a boundary note, unless judged strictly",
     ),
     Control(rules.typical_acceptance, ("chain-one-draft", "chain-block"), "its author says that it is lossy: reported, not rejected"),
+    Control(
+        rules.capped_ratio_with_its_residual,
+        ("chain-one-draft", "chain-block"),
+        "what is accepted with less than the ratio stays owed, and is emitted as such",
+    ),
+    Control(
+        rules.cut_after_the_fact, ("chain-rows-by-position", "chain-block"), "the cut depends on how many are accepted, and then the target draws"
+    ),
+    Control(
+        rules.race_of_exponentials,
+        ("chain-one-draft", "chain-two-residual-tokens"),
+        "the first of independent exponentials has the law of their rates",
+    ),
+    Control(
+        rules.one_seed_counted_on,
+        ("chain-pairs", "chain-one-draft"),
+        "one seed a request is enough, if its stream goes on",
+        way="sample",
+    ),
+    Control(
+        replace(siblings.only_eldest_tested, family=None),
+        ("tree-siblings", "tree-duplicates"),
+        "which siblings are looked at is the verifier's own affair, if it does not depend on their tokens",
+    ),
+    Control(
+        replace(thinned.thinned_as_much_as_can_be, family=None),
+        ("tree-siblings-with-replacement",),
+        "any rho above the least is lossless; it accepts less",
+    ),
+    Control(trees.drawn_again_off_children, ("tree-fixed-kids", "tree-worked-example"), "given that the draw is no child, it has this law"),
+    Control(trees.leaves_emitted_as_bonus, ("tree-ragged", "tree-siblings"), "the same tokens, one of them counted as the bonus"),
+    Control(
+        trees.fixed_children_by_plan,
+        ("tree-greedy", "tree-greedy-three", "tree-top-two"),
+        "averaged over the sampled child, every token gets what the target owes it",
+    ),
+    Control(
+        trees.sampled_child_first,
+        ("tree-greedy", "tree-two-levels-greedy"),
+        "any order of the children that does not look at draws below them will do",
+    ),
+    Control(
+        trees.noise_shared_under_match,
+        ("rounds-opposed",),
+        "every token emitted is the target's own draw; what the draft shares with it changes how often they agree, nothing else",
+        way="sample",
+    ),
+    *(Control(drafter_from(build, f"drafter {name}"), ("draft-full",), "every token has the law it declares") for name, build in LEGAL.items()),
 )

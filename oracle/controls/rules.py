@@ -97,3 +97,44 @@ def typical_acceptance(drafts: list[int], declared: list[Row], target: list[Row]
         if target[i][x] < 0.25:
             return [*drafts[:i], pick(target[i])]
     return [*drafts, pick(target[-1])]
+
+
+@on_chain()
+def capped_ratio_with_its_residual(drafts: list[int], declared: list[Row], target: list[Row]) -> list[int]:
+    """Accepts with at most 0.95, and draws from the target less what it accepted: any acceptance below the ratio has its residual."""
+    for i, x in enumerate(drafts):
+        p, q = target[i], declared[i]
+        taken = [min(0.95 * b, a) for a, b in zip(p, q, strict=True)]
+        if random.random() * q[x] >= taken[x]:
+            return [*drafts[:i], pick(excess(p, taken))]
+    return [*drafts, pick(target[-1])]
+
+
+@on_chain()
+def cut_after_the_fact(drafts: list[int], declared: list[Row], target: list[Row]) -> list[int]:
+    """Verifies all drafts, keeps one at most, and draws the next token anew: a length cap inside the block."""
+    accepted = 0
+    for x, p, q in zip(drafts, target, declared, strict=False):
+        if random.random() * q[x] >= p[x]:
+            break
+        accepted += 1
+    if accepted == 0:
+        return [pick(excess(target[0], declared[0]))]
+    return [drafts[0], pick(target[1])]
+
+
+@arrays("chain", family="recursive_rejection", randomness="generator")
+def race_of_exponentials(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray, generator: np.random.Generator) -> Arrays:
+    """Draws the residual token as the winner of a race of exponentials: no CDF, no sum, and no uniform."""
+    accepted = passed(drafts, declared, target, generator.random(drafts.shape))
+    left = owed(declared, target, accepted)
+    with np.errstate(divide="ignore"):
+        return emitted(drafts, accepted, (generator.exponential(size=left.shape) / left).argmin(1))
+
+
+@arrays("chain", family="recursive_rejection", randomness="seeds")
+def one_seed_counted_on(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray, seeds: np.ndarray) -> Arrays:
+    """Takes all random numbers of a request from one seed: position by position they are other numbers of the stream."""
+    uniforms = np.array([np.random.default_rng(seed).random(drafts.shape[1] + 1) for seed in seeds])
+    accepted = passed(drafts, declared, target, uniforms[:, :-1])
+    return emitted(drafts, accepted, inverse_cdf(owed(declared, target, accepted), uniforms[:, -1]))

@@ -1,39 +1,40 @@
-"""Planted faults: small verifiers, each with one line as an engineer would get it wrong.  A judge that lets one pass is broken.
+"""Planted faults: small subjects, each with one line as an engineer would get it wrong.  A judge that lets one pass is broken.
 
-Kinds are those of the catalogue.  ``draftproof check draftproof.oracle.faults.chains:always_accepts`` judges one from the command line.
+Kinds are those of the catalogue.  ``draftproof check draftproof.oracle.faults.chains:always_accepts`` judges one from the command line,
+``draftproof selftest`` all of them in every way of reading.
 """
 
-from dataclasses import dataclass
+from . import blocks, chains, exits, generators, plans, processors, siblings, tapes, tensors, thinned, transports, visits, walks
+from .drafters import drafter_from
+from .drafts import BUILDS
+from .fault import READ_BY, Fault, Said, family_of
+from .rounds import CHAIN, PAIRS
 
-from ..subjects import Subject
-from . import blocks, chains, exits, siblings, tapes, tensors, visits
+__all__ = ["FAULTS", "READ_BY", "Fault", "Said", "family_of"]
 
-__all__ = ["FAULTS", "Fault"]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One planted fault.
-
-    ``kind``: A to O.  ``instance``: where in the catalogue it shows.  ``total_variation``: exact there, or None where it is not a short fraction.
-    ``verdict``: the one that rejects it.
-    """
-
-    kind: str
-    subject: Subject
-    instance: str
-    total_variation: str | None = None
-    verdict: str = "exactness"
-
-    @property
-    def name(self) -> str:
-        return self.subject.name.rpartition(":")[2]
-
-    @property
-    def what(self) -> str:
-        """What it does, in one sentence."""
-        return (self.subject.call.__doc__ or "").strip()
-
+DRAFTERS = {
+    "grown_on_own_tokens": ("N", CHAIN),
+    "sibling_kept_by_own_token": ("N", PAIRS),
+    "pruned_by_target": ("N", PAIRS),
+    "siblings_sorted_by_draft": ("F", PAIRS),
+    "siblings_sorted_by_id": ("F", PAIRS),
+    "siblings_reversed": ("F", PAIRS),
+    "oversampled": ("K", CHAIN),
+    "fixed_sibling_verified_before": ("F", PAIRS),
+    "drawn_without_declared_with": ("K", PAIRS),
+    "drawn_with_declared_without": ("K", PAIRS),
+    "temperatures_differ": ("D", PAIRS),
+    "declared_of_planned_parent": ("K", PAIRS),
+    "head_state_shared": ("K", PAIRS),
+    "pool_masked_in_place": ("K", PAIRS),
+    "duplicates_dropped_declared_q": ("K", PAIRS),
+    "top_k_declared_q": ("K", PAIRS),
+    "top_k_declared_off_elders": ("K", PAIRS),
+    "exhausted_row_uniform_over_all": ("G", PAIRS),
+    "stale_slot_submitted": ("H", PAIRS),
+    "forced_token_declared_q": ("K", PAIRS),
+}
+"""Builds of ``drafts`` with the kind of their fault and the topology they fill: a chain where pairs have too many branches."""
 
 FAULTS: tuple[Fault, ...] = (
     Fault("A", chains.residual_is_target, "chain-one-draft", "3/20"),
@@ -46,19 +47,19 @@ FAULTS: tuple[Fault, ...] = (
     Fault("B", chains.second_chance, "chain-one-draft", "3/50"),
     Fault("B", chains.zeroed_before_test, "chain-ngram", "3/5"),
     Fault("E", chains.drafts_compared_with_argmax, "chain-one-draft", "1/2"),
-    Fault("D", chains.draft_not_truncated, "chain-opposed", "109/1470"),
-    Fault("D", chains.only_bonus_truncated, "chain-opposed", "3/10"),
-    Fault("N", chains.unlikely_drafts_cut, "chain-one-draft", "3/20"),
+    Fault("D", processors.draft_not_truncated, "chain-opposed", "109/1470"),
+    Fault("D", processors.only_bonus_truncated, "chain-opposed", "3/10"),
+    Fault("N", chains.unlikely_drafts_cut, "chain-confidence", "213/1400"),
     Fault("G", tensors.residual_with_floor, "chain-zero-target", verdict="support"),
     Fault("L", chains.draft_law_missing, "chain-one-draft", "0", verdict="acceptance"),
     Fault("L", chains.stops_at_once, "chain-one-draft", "0", verdict="acceptance"),
-    Fault("C", tapes.uniform_of_test_reused, "chain-two-residual-tokens", "3/20"),
-    Fault("C", tapes.one_uniform_for_all_tests, "chain-pairs", "3/50"),
-    Fault("C", tapes.seeded_anew_at_every_test, "chain-pairs"),
-    Fault("H", tapes.draft_law_of_first_request, "chain-two-tokens"),
-    Fault("A", blocks.block_with_token_residual, "chain-block", "1/80"),
-    Fault("B", blocks.block_without_owed_mass, "chain-block", "1/8"),
-    Fault("B", blocks.block_stops_at_first_failure, "chain-block", "1/5"),
+    Fault("C", tapes.uniform_of_test_reused, "chain-two-residual-tokens", "3/20", integrate="caught"),
+    Fault("C", tapes.one_uniform_for_all_tests, "chain-pairs", "3/50", integrate="caught"),
+    Fault("C", tapes.seeded_anew_at_every_test, "chain-pairs", enumerate="unreadable"),
+    Fault("H", tapes.draft_law_of_first_request, "chain-two-tokens", integrate="caught"),
+    Fault("A", blocks.block_with_token_residual, "chain-block", "1/80", integrate="caught"),
+    Fault("B", blocks.block_without_owed_mass, "chain-block", "1/8", integrate="caught"),
+    Fault("B", blocks.block_stops_at_first_failure, "chain-block", "1/5", integrate="caught"),
     Fault("A", siblings.residual_not_updated, "tree-siblings", "31/350"),
     Fault("A", siblings.residual_not_normalised, "tree-siblings", "3/50"),
     Fault("A", siblings.bonus_is_target, "tree-siblings", "99/700"),
@@ -72,12 +73,116 @@ FAULTS: tuple[Fault, ...] = (
     Fault("F", siblings.tested_once_per_leaf, "tree-two-levels-zeros", "4/25"),
     Fault("A", visits.residual_without_capacity, "chain-block-sharp", "7/400"),
     Fault("A", visits.capacity_not_updated, "tree-worked-example", "63/500"),
-    Fault("B", exits.exit_weight_is_reach, "tree-fixed-kids", "1/6"),
-    Fault("F", exits.edge_of_child_row, "tree-worked-example", "233/890"),
-    Fault("F", exits.leaves_never_exit, "tree-worked-example", "18/25"),
-    Fault("C", exits.exit_uniform_reused, "tree-worked-example", "7/40"),
-    Fault("I", exits.bonus_not_masked, "tree-worked-example", "21/125"),
+    Fault("B", exits.exit_weight_is_reach, "tree-fixed-kids", "1/6", integrate="caught"),
+    Fault("F", exits.edge_of_child_row, "tree-worked-example", "233/890", integrate="caught"),
+    Fault("F", exits.leaves_never_exit, "tree-worked-example", "18/25", integrate="caught"),
+    Fault("C", exits.exit_uniform_reused, "tree-worked-example", "7/40", integrate="caught"),
+    Fault("I", exits.bonus_not_masked, "tree-worked-example", "21/125", integrate="caught"),
     Fault("A", tensors.drawn_again_after_miss, "chain-one-draft", "9/200"),
-    Fault("C", tensors.one_uniform_for_all_levels, "chain-rows-by-position", "291/2500"),
+    Fault("C", tensors.one_uniform_for_all_levels, "chain-rows-by-position", "291/2500", integrate="caught"),
     Fault("F", tensors.rows_by_depth, "tree-worked-example", "27/200"),
+    Fault("A", chains.residual_sign_flipped, "chain-one-draft", "3/10"),
+    Fault("A", chains.residual_is_draft, "chain-one-draft", "6/25"),
+    Fault("A", chains.residual_is_distance, "chain-one-draft", "3/20"),
+    Fault("B", chains.ratio_inflated, "chain-one-draft", "17/500"),
+    Fault("B", chains.ratio_capped, "chain-one-draft", "3/200"),
+    Fault("B", chains.ratio_rooted, "chain-one-draft"),
+    Fault("F", chains.tested_against_next_row, "chain-rows-by-position", "3/10"),
+    Fault("K", chains.declared_of_position_before, "chain-rows-by-position", "7/25"),
+    Fault("I", chains.bonus_of_first_row, "chain-rows-by-position", "21/100"),
+    Fault("I", chains.bonus_is_argmax, "chain-rows-by-position", "21/250"),
+    Fault("I", chains.bonus_of_draft, "chain-rows-by-position", "63/250"),
+    Fault("I", chains.bonus_off_draft, "chain-rows-by-position", "21/250"),
+    Fault("K", chains.uniform_law_for_argmax_draft, "chain-argmax-draft", "2/5"),
+    Fault("N", chains.unsure_drafts_cut, "chain-confidence", "401/2800"),
+    Fault("N", chains.stopped_after_token, "chain-confidence", "33/350"),
+    Fault("M", chains.accepted_above_threshold, "chain-lossy-options", "1/20"),
+    Fault("M", chains.acceptance_relaxed, "chain-lossy-options", "3/25"),
+    Fault("M", chains.close_enough_accepted, "chain-lossy-options", "29/200"),
+    Fault("L", chains.token_rule_called_block, "chain-block", "0", verdict="acceptance"),
+    Fault("D", processors.temperature_on_target_only, "chain-one-draft", "18/361"),
+    Fault("D", processors.temperature_missing_at_bonus, "chain-one-draft", "51/722"),
+    Fault("D", processors.temperature_applied_twice, "chain-one-draft", "75/361"),
+    Fault("D", processors.top_p_on_target_only, "chain-opposed", "109/1470"),
+    Fault("D", processors.top_p_not_renormalised, "chain-opposed", "9/616"),
+    Fault("D", processors.top_k_keeps_ties, "chain-ties", "3/10"),
+    Fault("E", processors.greedy_by_low_temperature, "chain-ties", "1/2"),
+    Fault("E", processors.last_of_tied_tokens, "chain-ties", "1"),
+    Fault("B", tapes.ratio_off_by_a_twentieth, "chain-one-draft", "1/100", integrate="caught"),
+    Fault("C", tapes.bonus_by_first_test, "chain-two-residual-tokens", "33/100", integrate="caught"),
+    Fault("C", tapes.bonus_by_mirrored_test, "chain-two-residual-tokens", "69/200", integrate="caught"),
+    Fault("G", tapes.eight_bit_uniforms, "chain-one-draft", "9/6400", enumerate="unreadable", integrate="caught", sample="below resolution"),
+    Fault("G", tapes.cdf_in_half_precision, "chain-two-residual-tokens", "1/6400", sample="below resolution", integrate="caught"),
+    Fault("G", tapes.last_token_on_run_off, "chain-zero-target", "1/1024", verdict="support", integrate="caught"),
+    Fault("G", tapes.ratio_in_bfloat16, "chain-one-draft", "1/5120", sample="below resolution", integrate="caught"),
+    Fault("H", tapes.rows_of_neighbour, "chain-three-drafts"),
+    Fault("H", tapes.bonus_row_of_neighbour, "chain-rows-by-position", "3123/20480"),
+    Fault("I", blocks.block_bonus_is_target, "chain-block", "4/25", integrate="caught"),
+    Fault("B", blocks.block_mass_without_capacity, "chain-block", integrate="caught"),
+    Fault("C", blocks.block_one_uniform, "chain-block", "3/100", integrate="caught"),
+    Fault("B", blocks.block_capacity_of_last_ratio, "chain-block", "17/100", integrate="caught"),
+    Fault("B", blocks.block_shortest_that_passes, "chain-block", "29/200", integrate="caught"),
+    Fault("C", siblings.one_uniform_for_siblings, "tree-siblings", "13/840"),
+    Fault("A", siblings.rejected_token_zeroed, "tree-siblings-with-replacement", "683/4200"),
+    Fault("K", siblings.duplicates_passed_over, "tree-duplicates", "17/1000"),
+    Fault("F", siblings.youngest_that_passes, "tree-siblings", "101/840"),
+    Fault("N", siblings.unlikely_siblings_pruned, "tree-siblings-three", "31/224"),
+    Fault("F", siblings.row_of_root_below, "tree-two-levels"),
+    Fault("H", siblings.padding_is_child_of_root, "tree-ragged-by-draw", "1/18"),
+    Fault("L", siblings.only_eldest_tested, "tree-siblings", "0", verdict="acceptance"),
+    Fault("I", visits.visit_bonus_is_target, "tree-two-levels"),
+    Fault("B", visits.share_without_capacity, "chain-block", "17/100"),
+    Fault("B", visits.visit_tested_with_first_capacity, "tree-two-levels"),
+    Fault("F", visits.visit_siblings_sorted, "tree-siblings", "113/1400"),
+    Fault("B", exits.edges_of_draft, "tree-siblings", integrate="caught"),
+    Fault("I", exits.bonus_of_parent_row, "tree-worked-example", "32/125", integrate="caught"),
+    Fault("A", exits.root_never_exits, "tree-fixed-kids", "1/2", integrate="caught"),
+    Fault("F", exits.only_last_child_masked, "tree-fixed-kids", "99/580", integrate="caught"),
+    Fault("F", walks.any_node_of_level_matches, "tree-ragged"),
+    Fault("E", tensors.argmax_inside_the_tree, "tree-worked-example", "29/50"),
+    Fault("A", walks.miss_drawn_off_eldest, "tree-fixed-kids", "1/7"),
+    Fault("F", walks.emits_child_not_draw, "tree-ragged", "2054/2415"),
+    Fault("D", tensors.softmax_of_probabilities, "chain-one-draft"),
+    Fault("B", tensors.ratio_of_next_draft, "chain-rows-by-position", "11/25"),
+    Fault("B", thinned.target_not_thinned, "tree-siblings-with-replacement", "3/25"),
+    Fault("A", thinned.thinned_test_full_bonus, "tree-siblings-with-replacement", "3/20"),
+    Fault("A", thinned.bonus_owed_to_one_draft, "tree-siblings-with-replacement", "1/10"),
+    Fault("B", thinned.thinned_once_too_few, "tree-duplicates"),
+    Fault("C", thinned.one_uniform_for_thinned_tests, "tree-siblings-with-replacement", "1/15"),
+    Fault("L", thinned.thinned_as_much_as_can_be, "tree-siblings-with-replacement", "0", verdict="acceptance"),
+    Fault("B", plans.fixed_mass_not_carried, "tree-greedy", "3/25"),
+    Fault("A", plans.owed_to_fixed_tokens, "tree-greedy", "1/10"),
+    Fault("B", plans.masses_not_conditioned, "tree-greedy-three", "1123/15000"),
+    Fault("K", plans.sampled_law_not_renormalised, "tree-greedy", "1/5"),
+    Fault("C", plans.one_uniform_for_plan, "tree-greedy", "1/10"),
+    Fault("B", plans.planned_at_full_capacity, "tree-two-levels-greedy"),
+    Fault("B", plans.accepted_with_what_is_owed, "chain-three-drafts"),
+    Fault("B", plans.offers_not_conditioned, "tree-two-levels-greedy"),
+    Fault("I", plans.owed_is_target_below, "tree-two-levels-greedy", "50/1089"),
+    Fault("C", plans.one_uniform_for_all_nodes, "tree-two-levels-greedy"),
+    Fault("A", plans.owed_without_capacity, "chain-block-sharp"),
+    Fault("L", plans.forgets_capacity_below, "chain-block", "0", verdict="acceptance"),
+    Fault("I", transports.plan_bonus_is_target, "chain-block", "4/25"),
+    Fault("B", transports.plan_not_divided, "tree-siblings-with-replacement", "5079/10000"),
+    Fault("F", transports.youngest_carries, "tree-siblings-with-replacement", "1/25"),
+    Fault("B", transports.planned_as_if_whole, "chain-block", "17/100"),
+    Fault("F", generators.by_rules("bonus_state_not_committed"), "rounds-two-tokens"),
+    Fault("F", generators.by_rules("path_committed_backwards"), "rounds-two-tokens"),
+    Fault("F", generators.by_rules("path_committed_before_root"), "rounds-two-tokens"),
+    Fault("F", generators.by_rules("nothing_committed"), "rounds-two-tokens"),
+    Fault("F", generators.by_rules("rejected_nodes_kept"), "rounds-two-tokens"),
+    Fault("F", generators.by_rules("rolled_back_too_far"), "rounds-two-tokens"),
+    Fault("F", generators.by_rules("planned_ids_scored"), "rounds-two-tokens"),
+    Fault("J", generators.by_rules("bonus_dropped"), "rounds-two-tokens"),
+    Fault("D", generators.by_rules("penalty_of_root_history"), "rounds-penalised"),
+    Fault("C", generators.same_tape_every_round, "rounds-three"),
+    Fault("C", generators.shared_noise, "rounds-opposed", enumerate="unreadable"),
+    Fault("J", generators.one_token_short, "rounds-eos", "0", verdict="ending"),
+    Fault("J", generators.over_the_cap, "rounds-eos", "0", verdict="ending"),
+    Fault("J", generators.goes_on_after_eos, "rounds-eos", "0", verdict="ending"),
+    Fault("J", generators.emits_nothing, "rounds-eos", "1", verdict="ending"),
+    *(
+        Fault(kind, drafter_from(BUILDS[name], f"drafter {name}", topology=topology), "draft-full", verdict="declared law")
+        for name, (kind, topology) in DRAFTERS.items()
+    ),
 )

@@ -99,3 +99,43 @@ def bonus_not_masked(tokens: Array, parents: Array, valid: Array, target: Array,
     rows = off_children(tokens, parents, valid, target)
     at = inverse_cdf(reach(parents, edges(tokens, parents, valid, target)) * rows.sum(2), uniforms[:, 1])
     return blocks(tokens, parents, at, inverse_cdf(target[np.arange(len(at)), at], uniforms[:, 0]))  # fault: rows
+
+
+@arrays("tree", **TAPE)
+def edges_of_draft(tokens: Array, parents: Array, valid: Array, target: Array, declared: Array, uniforms: Array) -> Arrays:
+    """Weighs the nodes by the draft's probabilities, not by the target's."""
+    rows, by_draft = off_children(tokens, parents, valid, target), np.take_along_axis(declared, tokens[..., None], 2)[..., 0]
+    by_draft[:, 0] = 1.0
+    weights = reach(parents, np.where(valid, by_draft, 0.0)) * rows.sum(2)  # fault: edges(tokens, parents, valid, target)
+    at = inverse_cdf(weights, uniforms[:, 1])
+    return blocks(tokens, parents, at, inverse_cdf(rows[np.arange(len(at)), at], uniforms[:, 0]))
+
+
+@arrays("tree", **TAPE)
+def bonus_of_parent_row(tokens: Array, parents: Array, valid: Array, target: Array, declared: None, uniforms: Array) -> Arrays:
+    """Draws the bonus token from the row before the exit, not after it."""
+    rows, requests = off_children(tokens, parents, valid, target), np.arange(len(tokens))
+    at = inverse_cdf(reach(parents, edges(tokens, parents, valid, target)) * rows.sum(2), uniforms[:, 1])
+    return blocks(tokens, parents, at, inverse_cdf(target[requests, parents[requests, at]], uniforms[:, 0]))  # fault: rows[requests, at]
+
+
+@arrays("tree", **TAPE)
+def root_never_exits(tokens: Array, parents: Array, valid: Array, target: Array, declared: None, uniforms: Array) -> Arrays:
+    """Leaves the root out of the exit law: at least one draft is always accepted."""
+    rows = off_children(tokens, parents, valid, target)
+    weights = reach(parents, edges(tokens, parents, valid, target)) * rows.sum(2)
+    weights[:, 0] = 0.0  # fault
+    at = inverse_cdf(weights, uniforms[:, 1])
+    return blocks(tokens, parents, at, inverse_cdf(rows[np.arange(len(at)), at], uniforms[:, 0]))
+
+
+@arrays("tree", **TAPE)
+def only_last_child_masked(tokens: Array, parents: Array, valid: Array, target: Array, declared: None, uniforms: Array) -> Arrays:
+    """Masks one child of a node, the last: weights and rows are off where there are more."""
+    rows, requests = target.copy(), np.arange(len(tokens))
+    for v in range(1, tokens.shape[1]):
+        younger = (parents[:, v + 1 :] == parents[:, v, None]).any(1) & valid[:, v]
+        last = valid[:, v] & ~younger  # fault: valid[:, v]
+        rows[requests[last], parents[last, v], tokens[last, v]] = 0.0
+    at = inverse_cdf(reach(parents, edges(tokens, parents, valid, target)) * rows.sum(2), uniforms[:, 1])
+    return blocks(tokens, parents, at, inverse_cdf(rows[np.arange(len(at)), at], uniforms[:, 0]))

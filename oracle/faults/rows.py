@@ -3,6 +3,7 @@
 ``on_chain``, ``on_tree`` and ``by_level`` give such a verifier the call shape of ``oracle.subjects``.
 """
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,11 @@ def excess(p: Row, q: Row) -> Row:
 def normalised(weights: Row) -> Row:
     total = sum(weights)
     return [weight / total for weight in weights]
+
+
+def softmax(logits: Row, temperature: float) -> Row:
+    top = max(logits)
+    return normalised([math.exp((logit - top) / temperature) for logit in logits])
 
 
 def one_hot(token: int, size: int) -> Row:

@@ -7,7 +7,22 @@ else f becomes (f - r)_+ normalised; after the last sibling draw from f.
 import random
 from collections.abc import Sequence
 
-from .rows import Row, Sibling, by_level, excess, normalised, on_tree, pick
+import numpy as np
+
+from .rows import Row, Sibling, arrays, by_level, excess, normalised, on_tree, pick
+
+Array = np.ndarray
+
+
+@by_level(family="recursive_rejection")
+def sound(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """The rule without a fault."""
+    f = p
+    for child in siblings:
+        if random.random() * child.declared[child.token] < f[child.token]:
+            return child
+        f = normalised(excess(f, child.declared))
+    return pick(f)
 
 
 @by_level(family="recursive_rejection")
@@ -141,3 +156,95 @@ def bonus_of_stale_residual(root: Sibling) -> list[int]:
             f = child.target
         node, block = child, [*block, child.token]
     return [*block, pick(f)]
+
+
+@by_level(family="recursive_rejection")
+def one_uniform_for_siblings(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """Tests all siblings with the same uniform."""
+    f, u = p, random.random()
+    for child in siblings:
+        if u * child.declared[child.token] < f[child.token]:  # fault: random.random()
+            return child
+        f = normalised(excess(f, child.declared))
+    return pick(f)
+
+
+@by_level(family="recursive_rejection")
+def rejected_token_zeroed(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """Takes a rejected token off the residual, as if it had not been sampled, and leaves the rest of its law in."""
+    f = p
+    for child in siblings:
+        if random.random() * child.declared[child.token] < f[child.token]:
+            return child
+        f = normalised([0.0 if token == child.token else weight for token, weight in enumerate(f)])  # fault: excess(f, child.declared)
+    return pick(f)
+
+
+@by_level(family="recursive_rejection")
+def duplicates_passed_over(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """Passes over a sibling whose token was tested already, although it was drawn independently."""
+    f, tested = p, set[int]()
+    for child in siblings:
+        if child.token in tested:  # fault: a second draw of the same token is a draw like any other
+            continue
+        tested.add(child.token)
+        if random.random() * child.declared[child.token] < f[child.token]:
+            return child
+        f = normalised(excess(f, child.declared))
+    return pick(f)
+
+
+@by_level(family="recursive_rejection")
+def youngest_that_passes(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """Tests all siblings and goes on from the last one that passed."""
+    f, found = p, None
+    for child in siblings:
+        if random.random() * child.declared[child.token] < f[child.token]:
+            found = child  # fault: return child
+        f = normalised(excess(f, child.declared))
+    return pick(f) if found is None else found
+
+
+@by_level(family="recursive_rejection")
+def only_eldest_tested(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """Never looks past the eldest sibling: lossless, but accepts less than the rule it claims to be."""
+    for child in siblings[:1]:  # fault: siblings
+        if random.random() * child.declared[child.token] < p[child.token]:
+            return child
+        p = normalised(excess(p, child.declared))
+    return pick(p)
+
+
+@by_level()
+def unlikely_siblings_pruned(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
+    """Drops siblings to which the target gives less than a quarter, before testing."""
+    f = p
+    for child in siblings:
+        if p[child.token] < 0.25:  # fault: pruning must not depend on the token it prunes
+            continue
+        if random.random() * child.declared[child.token] < f[child.token]:
+            return child
+        f = normalised(excess(f, child.declared))
+    return pick(f)
+
+
+@on_tree(family="recursive_rejection")
+def row_of_root_below(root: Sibling) -> list[int]:
+    """Verifies every level against the root's target row."""
+    node, block = root, list[int]()
+    while True:
+        f = root.target  # fault: node.target
+        for child in node.children:
+            if random.random() * child.declared[child.token] < f[child.token]:
+                node, block = child, [*block, child.token]
+                break
+            f = normalised(excess(f, child.declared))
+        else:
+            return [*block, pick(f)]
+
+
+@arrays("tree", family="recursive_rejection")
+def padding_is_child_of_root(tokens: Array, parents: Array, valid: Array, target: Array, declared: Array) -> tuple[Array, Array]:
+    """Takes the padding of a ragged tree for children of the root."""
+    blocks, accepted = sound.call(tokens, np.where(valid, parents, 0), np.ones_like(valid), target, declared)  # fault: parents, valid
+    return blocks, accepted

@@ -108,3 +108,34 @@ def rows_by_depth(tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor
     drawn = torch.multinomial(rows.flatten(0, 1), 1).view(tokens.shape)
     node, blocks, length = follow(tokens, parents, valid, drawn)
     return blocks.scatter(1, length[:, None], drawn.gather(1, node[:, None])), length
+
+
+@arrays("tree", framework="torch", dtype="float32", family="predraw_follow")
+def argmax_inside_the_tree(tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor, declared: Tensor) -> Tensors:
+    """Follows the most probable token inside the tree and samples at its leaves only."""
+    import torch
+
+    inner = (parents[:, None, 1:] == torch.arange(tokens.shape[1])[:, None]).any(2)
+    drawn = torch.multinomial(target.flatten(0, 1), 1).view(tokens.shape)
+    drawn = torch.where(inner, target.argmax(2), drawn)  # fault: drawn
+    node, blocks, length = follow(tokens, parents, valid, drawn)
+    return blocks.scatter(1, length[:, None], drawn.gather(1, node[:, None])), length
+
+
+@arrays("chain", framework="torch", dtype="float32", family="recursive_rejection")
+def softmax_of_probabilities(drafts: Tensor, declared: Tensor, target: Tensor) -> Tensors:
+    """Takes the softmax of rows that are probabilities already."""
+    import torch
+
+    p = target.softmax(2)  # fault: target
+    accepted = passed(drafts, declared, p)
+    return emitted(drafts, accepted, torch.multinomial(difference(declared, p, accepted).clamp(min=0), 1))
+
+
+@arrays("chain", framework="torch", dtype="float32", family="recursive_rejection")
+def ratio_of_next_draft(drafts: Tensor, declared: Tensor, target: Tensor) -> Tensors:
+    """Gathers the ratio at the next draft's token."""
+    import torch
+
+    accepted = passed(drafts.roll(-1, 1), declared, target)  # fault: drafts
+    return emitted(drafts, accepted, torch.multinomial(difference(declared, target, accepted).clamp(min=0), 1))

@@ -51,3 +51,79 @@ def capacity_not_updated(root: Sibling, generator: np.random.Generator) -> list[
         return [*path, int(generator.choice(len(f), p=f))] if generator.random() < a else None
 
     return visit(root, 1.0, []) or []
+
+
+@on_tree(family="traversal", randomness="generator")
+def visit_bonus_is_target(root: Sibling, generator: np.random.Generator) -> list[int]:
+    """Draws the bonus token from the node's target row, not from what its children left."""
+
+    def visit(node: Sibling, a: float, path: list[int]) -> list[int] | None:
+        f = node.target
+        for child in node.children:
+            share = min(1.0, a * f[child.token] / child.declared[child.token])
+            if (block := visit(child, share, [*path, child.token])) is not None:
+                return block
+            left = excess(a, f, child.declared)
+            if not sum(left):
+                return None
+            f, a = [weight / sum(left) for weight in left], sum(left) / (sum(left) + 1 - a)
+        return [*path, int(generator.choice(len(f), p=node.target))] if generator.random() < a else None  # fault: p=f
+
+    return visit(root, 1.0, []) or []
+
+
+@on_tree(family="traversal", randomness="generator")
+def share_without_capacity(root: Sibling, generator: np.random.Generator) -> list[int]:
+    """Gives a child its ratio whatever capacity its parent has."""
+
+    def visit(node: Sibling, a: float, path: list[int]) -> list[int] | None:
+        f = node.target
+        for child in node.children:
+            share = min(1.0, f[child.token] / child.declared[child.token])  # fault: a * f
+            if (block := visit(child, share, [*path, child.token])) is not None:
+                return block
+            left = excess(a, f, child.declared)
+            if not sum(left):
+                return None
+            f, a = [weight / sum(left) for weight in left], sum(left) / (sum(left) + 1 - a)
+        return [*path, int(generator.choice(len(f), p=f))] if generator.random() < a else None
+
+    return visit(root, 1.0, []) or []
+
+
+@on_tree(family="traversal", randomness="generator")
+def visit_tested_with_first_capacity(root: Sibling, generator: np.random.Generator) -> list[int]:
+    """Accepts a node with the capacity it had before its children were rejected."""
+
+    def visit(node: Sibling, a: float, path: list[int]) -> list[int] | None:
+        f, given = node.target, a
+        for child in node.children:
+            share = min(1.0, a * f[child.token] / child.declared[child.token])
+            if (block := visit(child, share, [*path, child.token])) is not None:
+                return block
+            left = excess(a, f, child.declared)
+            if not sum(left):
+                return None
+            f, a = [weight / sum(left) for weight in left], sum(left) / (sum(left) + 1 - a)
+        return [*path, int(generator.choice(len(f), p=f))] if generator.random() < given else None  # fault: < a
+
+    return visit(root, 1.0, []) or []
+
+
+@on_tree(family="traversal", randomness="generator")
+def visit_siblings_sorted(root: Sibling, generator: np.random.Generator) -> list[int]:
+    """Visits the siblings by token id, not in the order in which they were drawn."""
+
+    def visit(node: Sibling, a: float, path: list[int]) -> list[int] | None:
+        f = node.target
+        for child in sorted(node.children, key=lambda child: child.token):  # fault: node.children
+            share = min(1.0, a * f[child.token] / child.declared[child.token])
+            if (block := visit(child, share, [*path, child.token])) is not None:
+                return block
+            left = excess(a, f, child.declared)
+            if not sum(left):
+                return None
+            f, a = [weight / sum(left) for weight in left], sum(left) / (sum(left) + 1 - a)
+        return [*path, int(generator.choice(len(f), p=f))] if generator.random() < a else None
+
+    return visit(root, 1.0, []) or []

@@ -8,38 +8,21 @@ import pytest
 
 from draftproof.oracle.declared import Drawn, by_level, deviations
 from draftproof.oracle.drafters import Drafter, drafter, drafter_of
-from draftproof.oracle.faults.drafts import BUILDS, LEGAL, Build, Setting, arrays, shared_list
+from draftproof.oracle.faults.drafters import ROWS as PLANTED_ROWS
+from draftproof.oracle.faults.drafters import drafter_from
+from draftproof.oracle.faults.drafts import BUILDS, LEGAL, shared_list
 from draftproof.oracle.faults.programs import Coins
-from draftproof.oracle.faults.rounds import PAIRS
 from draftproof.oracle.judge_drafter import ROWS, check_drafter
 from draftproof.oracle.report import Report
 from draftproof.oracle.subjects import SubjectError
-from draftproof.reference.drafters import markov_head
 from draftproof.reference.laws import Law
-from draftproof.reference.models import marginal, markov
 from draftproof.reference.rational import fraction
 
-TARGET = markov(Law.row([1, 3, 4]), {0: Law.row([2, 5, 1]), 1: Law.row([4, 1, 3]), 2: Law.row([1, 1, 6])})
-HEAD = {0: {0: 1, 1: 2, 2: 1}, 1: {0: 3, 1: 1, 2: 1}, 2: {0: 1, 1: 1, 2: 4}}
-
-
-def drafter_from(build: Build, name: str, head: bool = True, **declares: Any) -> Drafter:
-    """A build as a drafter: base rows in, head or none, one tree out."""
-
-    def draft(rows: np.ndarray) -> tuple[np.ndarray, ...]:
-        base = [Law.row(row) for row in rows[0].tolist()]
-        model = markov_head(base, 0, HEAD.__getitem__) if head else marginal(base)
-        return arrays(build(Setting(3, model, TARGET, PAIRS), Coins()), 3, 5)
-
-    return Drafter(draft, name, dtype="float64", framework="numpy", **declares)
-
-
 LARGE = ("oversampled", "grown_on_own_tokens")
-FULL = {"full": [[4, 1, 1], [1, 4, 2]]}
 
 
 def judged(subject: Drafter, **settings: Any) -> Report:
-    report = check_drafter(subject, FULL, **settings)
+    report = check_drafter(subject, PLANTED_ROWS, **settings)
     assert not report.errors, report.errors
     return report
 
@@ -193,7 +176,7 @@ def test_default_rows_have_zeros_and_every_position_its_own() -> None:
     ids=["nothing", "declared too narrow", "token", "own parent", "no root", "not a law", "no batch"],
 )
 def test_nonsense_is_an_error(answer: Any) -> None:
-    report = check_drafter(Drafter(lambda rows: answer, "nonsense", framework="numpy"), FULL)
+    report = check_drafter(Drafter(lambda rows: answer, "nonsense", framework="numpy"), PLANTED_ROWS)
     assert report.outcome == "error", report
 
 
@@ -213,7 +196,7 @@ def test_decorated_drafter_goes_through_check() -> None:
     report = draftproof.check(mine)
     assert report.outcome == "nonconform"
     assert "declared law" in str(report)
-    with pytest.raises(ValueError, match="instances are for verifiers"):
+    with pytest.raises(ValueError, match="are for verifiers"):
         draftproof.check(mine, [])
 
 
@@ -235,7 +218,7 @@ def tree_of(tokens: Any, parents: Any = ((0, 0),), valid: Any = ((True, True),),
     ],
 )
 def test_nonsense_is_an_error_that_says_what(subject: Drafter, said: str) -> None:
-    (failure,) = check_drafter(subject, FULL).errors
+    (failure,) = check_drafter(subject, PLANTED_ROWS).errors
     assert said in failure.message
 
 
@@ -244,7 +227,7 @@ def test_a_drafter_that_overwrites_its_rows_is_told_so() -> None:
         rows[:] = 0
         return np.array([[0, 1]]), np.array([[0, 0]]), np.array([[True, True]]), None
 
-    (failure,) = check_drafter(Drafter(call, "overwrites", framework="numpy"), FULL).errors
+    (failure,) = check_drafter(Drafter(call, "overwrites", framework="numpy"), PLANTED_ROWS).errors
     assert "overwrites the rows it is given" in failure.message
 
 

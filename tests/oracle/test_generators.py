@@ -12,22 +12,18 @@ import numpy as np
 import pytest
 
 from draftproof.oracle.engine import Engine, Toy, toys
+from draftproof.oracle.faults.drafts import BUILDS, LEGAL, dead_slots_kept, shared_list
+from draftproof.oracle.faults.generators import LONG, PENALISED, PENALISED_RIGHT, REPLAY, STATE, pick, plain, same_tape_every_round
+from draftproof.oracle.faults.programs import FAULTY, SOUND, top_down
+from draftproof.oracle.faults.rounds import CHAIN, PAIRS, Rules, exact, generator
 from draftproof.oracle.generators import Generator, generator_of
 from draftproof.oracle.judge_generator import check_generator
 from draftproof.oracle.subjects import SubjectError
 from draftproof.reference.growth import total_variation
-from draftproof.reference.laws import Law
-from draftproof.reference.models import Prefix
 from draftproof.reference.rational import fraction
 from draftproof.reference.rounds import after, target_law, toy_model
 
-from .replay_plants import BUILDS, LEGAL, Coins, dead_slots_kept, shared_list
-from .rounds import CHAIN, PAIRS, Rules, exact, generate, generator
-from .verifier_plants import FAULTY, SOUND, top_down
-
-REPLAY = LEGAL["replayed_without_replacement"]
 TOY = Toy("toy", 3, toy_model(14, 3), toy_model(114, 3), (0,), 2)
-LONG = Toy("long", 2, toy_model(1, 2), toy_model(2, 2), (1,), 4)
 
 
 def outcomes(rules: Rules, toy: Toy, **settings: Any) -> dict[str, str]:
@@ -100,69 +96,25 @@ def test_shared_lists_are_lossless_for_recursive_rejection_only() -> None:
     assert_rejected(Rules(shared_list, SOUND["traversal"]), position_only)
 
 
-def penalised(history: Prefix, last: int) -> Law[int]:
-    """A repetition penalty on top of a bigram model."""
-    base = toy_model(21, 3)((last,))
-    return Law((token, weight / (1 + history.count(token))) for token, weight in base.items())
-
-
 def test_processor_evaluated_with_the_root_history_is_rejected() -> None:
-    toy = replace(TOY, target=lambda prefix: penalised(prefix, prefix[-1]), length=2)
-    right = Rules(REPLAY, top_down(), CHAIN, score=lambda committed, path: penalised((*committed, *path), (*committed, *path)[-1]))
-    assert measured(right, toy) < 1e-12
-    assert_rejected(replace(right, score=lambda committed, path: penalised(committed, (*committed, *path)[-1])), toy)
+    assert measured(PENALISED_RIGHT, PENALISED) < 1e-12
+    assert_rejected(STATE["penalty_of_root_history"][1], PENALISED)
 
 
-class Tape:
-    """One tape of uniforms for the whole generation, read from its beginning in every round."""
-
-    def __init__(self) -> None:
-        self.uniforms: list[float] = []
-
-    def __call__(self) -> "TapeCoins":
-        return TapeCoins(self.uniforms)
-
-
-class TapeCoins(Coins):
-    def __init__(self, uniforms: list[float]) -> None:
-        self.uniforms, self.read = uniforms, 0
-
-    def uniform(self) -> float:
-        if self.read == len(self.uniforms):
-            self.uniforms.append(random.random())
-        self.read += 1
-        return self.uniforms[self.read - 1]
-
-
-def taped(engine: Engine) -> list[int]:
-    return generate(engine, Rules(REPLAY, top_down(), CHAIN, coins=Tape()))
-
-
-STATE_FAULTS: dict[str, Rules] = {
-    "bonus token whose state is not committed": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: path[1:]),
-    "accepted path committed in the wrong order": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: [0, *path[:0:-1]]),
-    "accepted path committed before the root": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: [*path[1:], 0]),
-    "stale state: nothing is committed": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: []),
-    "wrong rollback: rejected nodes are kept": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: list(range(nodes))),
-    "wrong rollback: the last accepted node is lost": Rules(REPLAY, top_down(), CHAIN, keep=lambda path, nodes: path[:-1] or path),
-    "planned ids fed to the target": Rules(REPLAY, FAULTY["rows_of_planned_ids"], CHAIN),
-    "bonus token dropped": Rules(REPLAY, top_down(), CHAIN, emits_bonus=False),
-}
-
-
-@pytest.mark.parametrize("name", STATE_FAULTS)
+@pytest.mark.parametrize("name", STATE)
 def test_state_fault_is_rejected(name: str) -> None:
-    assert outcomes(STATE_FAULTS[name], LONG, way="enumerate")["exactness"] == "nonconform"
+    toy = PENALISED if name == "penalty_of_root_history" else LONG
+    assert outcomes(STATE[name][1], toy, way="enumerate")["exactness"] == "nonconform"
 
 
 def test_one_round_does_not_see_a_state_fault() -> None:
     """Why generators are judged over rounds: the same fault on a task that ends with the first round."""
-    for name in ("bonus token whose state is not committed", "stale state: nothing is committed"):
-        assert outcomes(replace(STATE_FAULTS[name], topology=()), replace(LONG, length=1), way="enumerate")["exactness"] == "conform"
+    for name in ("bonus_state_not_committed", "nothing_committed"):
+        assert outcomes(replace(STATE[name][1], topology=()), replace(LONG, length=1), way="enumerate")["exactness"] == "conform"
 
 
 def test_one_tape_for_all_rounds_is_rejected() -> None:
-    report = check_generator(taped, [replace(LONG, length=3)], way="enumerate")
+    report = check_generator(same_tape_every_round, [replace(LONG, length=3)], way="enumerate")
     assert [verdict.outcome for verdict in report.verdicts] == ["conform", "nonconform", "conform"], report
 
 
@@ -173,29 +125,8 @@ def test_lossless_generator_conforms_on_every_task(toy: Toy) -> None:
 
 def test_sampling_catches_what_it_can_and_passes_the_rest() -> None:
     settings: dict[str, Any] = {"way": "sample", "time_limit": 2, "tolerance": 0.1}
-    assert outcomes(STATE_FAULTS["bonus token whose state is not committed"], LONG, **settings)["exactness"] == "nonconform"
+    assert outcomes(STATE["bonus_state_not_committed"][1], LONG, **settings)["exactness"] == "nonconform"
     assert outcomes(Rules(REPLAY, top_down(), CHAIN), LONG, **settings)["exactness"] != "nonconform"
-
-
-def plain(engine: Engine, draw: Callable[[list[float]], int], length: int | None = None, eos: int | None = -1) -> list[int]:
-    """Token by token, no drafts."""
-    emitted: list[int] = []
-    root = engine.prompt[-1]
-    while len(emitted) < (engine.length if length is None else length) and (not emitted or emitted[-1] != (engine.eos if eos == -1 else eos)):
-        row = engine.target([root], [0])[0]
-        engine.keep([0])
-        root = draw(row)
-        emitted.append(root)
-    return emitted
-
-
-def pick(row: list[float]) -> int:
-    u, total = random.random(), 0.0
-    for token, mass in enumerate(row):
-        total += mass
-        if u < total:
-            return token
-    raise AssertionError
 
 
 @pytest.mark.parametrize(
@@ -237,7 +168,7 @@ def test_unknown_declaration_is_an_error() -> None:
 
 
 def test_read_by_integrate_is_refused() -> None:
-    assert check_generator(taped, [LONG], way="integrate").outcome == "error"
+    assert check_generator(same_tape_every_round, [LONG], way="integrate").outcome == "error"
 
 
 def test_growth_of_the_exact_law_agrees() -> None:

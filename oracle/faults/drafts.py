@@ -4,7 +4,6 @@ A build draws a populated tree from a draft model, a frozen topology and a chanc
 as a drafter, and run by a generator.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,27 +45,6 @@ def faulty(build: Build) -> Build:
 def legal(build: Build) -> Build:
     LEGAL[build.__name__] = build
     return build
-
-
-class Coins:
-    """A chance for ordinary code: every decision is one uniform."""
-
-    def uniform(self) -> float:
-        return random.random()
-
-    def flip(self, probability: Any, at: Any = None) -> bool:
-        return bool(self.uniform() < float(probability)) if 0 < probability < 1 else bool(probability >= 1)
-
-    def draw(self, law: Law[Any], at: Any = None) -> Any:
-        outcomes, total = list(law), 0.0
-        if len(outcomes) == 1:
-            return outcomes[0]
-        u = self.uniform()
-        for outcome in outcomes[:-1]:
-            total += float(law[outcome])
-            if u < total:
-                return outcome
-        return outcomes[-1]
 
 
 def filled(setting: Setting, chance: Chance, laws: Callable[[Prefix, tuple[int, ...]], tuple[Law[int], Law[int]] | None]) -> Node:

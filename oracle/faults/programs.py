@@ -3,15 +3,70 @@
 A declared probability of 0 is met as floats meet it: the ratio is infinite where the residual has mass, and the test fails where it has none.
 """
 
+import random
 from collections.abc import Callable
+from functools import lru_cache, wraps
 from typing import Any
 
 from draftproof.reference.chance import Chance
 from draftproof.reference.laws import ONE, ZERO, Law
-from draftproof.reference.models import Model, Prefix
+from draftproof.reference.models import Model, Prefix, table
 from draftproof.reference.rational import Rational
-from draftproof.reference.trees import DraftNode
+from draftproof.reference.trees import DraftNode, Node
 from draftproof.reference.verifiers.descent import Accepted, Verifier
+
+from ..subjects import Subject
+from .rows import Sibling, on_tree
+
+
+class Coins:
+    """A chance for ordinary code: every decision is one uniform."""
+
+    def uniform(self) -> float:
+        return random.random()
+
+    def flip(self, probability: Any, at: Any = None) -> bool:
+        return bool(self.uniform() < float(probability)) if 0 < probability < 1 else bool(probability >= 1)
+
+    def draw(self, law: Law[Any], at: Any = None) -> Any:
+        outcomes, total = list(law), 0.0
+        if len(outcomes) == 1:
+            return outcomes[0]
+        u = self.uniform()
+        for outcome in outcomes[:-1]:
+            total += float(law[outcome])
+            if u < total:
+                return outcome
+        return outcomes[-1]
+
+
+def program(**declares: Any) -> Callable[[Verifier], Subject]:
+    """Decorator: a verifier in the words of the reference as a Subject; the rows it is given are its target and its declared laws."""
+    return lambda verify: _read_as_rows(verify, **declares)
+
+
+def _read_as_rows(verify: Verifier, **declares: Any) -> Subject:
+    @on_tree(**declares)
+    @wraps(verify)
+
+    def run(root: Sibling) -> list[int]:
+        rows: dict[Prefix, Law[int]] = {}
+
+        def node(sibling: Sibling, path: Prefix, declared: Law[int] | None) -> Node:
+            rows[path] = law(tuple(sibling.target))
+            return Node(path, declared, tuple(node(child, (*path, child.token), law(tuple(child.declared))) for child in sibling.children))
+
+        tree = node(root, (), None)
+        answer = verify(table(rows), tree, Coins())
+        return [*answer.node.path, Coins().draw(answer.bonus)]
+
+    found: Subject = run
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def law(row: tuple[float, ...]) -> Law[int]:
+    return Law.row(row)
 
 
 def ratio(wanted: Rational, declared: Rational) -> Rational:
@@ -83,3 +138,4 @@ FAULTY: dict[str, Verifier] = {
     "residual_without_capacity": bottom_up(residual_with_capacity=False),  # fault 17
     "traversal_bonus_from_target": bottom_up(bonus_from_target=True),  # fault 18
 }
+

@@ -3,11 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from draftproof.oracle.engine import Engine, Toy
-from draftproof.oracle.generators import Generator
 from draftproof.reference.chance import law_of
 from draftproof.reference.laws import ZERO, Law, mixture
 from draftproof.reference.models import Model, Prefix
@@ -15,7 +12,10 @@ from draftproof.reference.rounds import after, generation_law
 from draftproof.reference.trees import Node, Slot, level_order
 from draftproof.reference.verifiers.descent import Verifier
 
-from .replay_plants import Build, Coins, Setting
+from ..engine import Engine, Toy
+from ..generators import Generator
+from .drafts import Build, Setting
+from .programs import Coins, law
 
 CHAIN: Slot = (((),),)
 PAIRS: Slot = (((),), ((),))  # two siblings, a child below each
@@ -37,11 +37,6 @@ class Rules:
     coins: Callable[[], Any] = Coins
     emits_bonus: bool = True
     stops: bool = True
-
-
-@lru_cache(maxsize=1 << 16)
-def law(row: tuple[float, ...]) -> Law[int]:
-    return Law.row(row)
 
 
 def generate(engine: Engine, rules: Rules) -> list[int]:

@@ -1,0 +1,56 @@
+"""What a planted fault is, and what is said about it before it is judged."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from ..drafters import Drafter
+from ..generators import Generator
+from ..subjects import Subject
+
+Said = Literal["caught", "unreadable", "below resolution"]
+"""What a way of reading makes of a fault.  *below resolution*: readable, but the budget of one instance is too small for its total variation."""
+
+READ_BY = ("enumerate", "integrate", "sample")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One planted fault.
+
+    ``kind``: A to O.  ``instance``: where it shows, an instance of the catalogue (for a drafter its rows, for a generator its task).
+    ``total_variation``: exact there, or None where it is not a short fraction.  ``verdict``: the one that rejects it.  ``enumerate``,
+    ``integrate``, ``sample``: what each way of reading makes of it.  ``strict``: judged strictly, boundary events included.
+    """
+
+    kind: str
+    subject: Subject | Drafter | Generator
+    instance: str
+    total_variation: str | None = None
+    verdict: str = "exactness"
+    enumerate: Said = "caught"
+    integrate: Said = "unreadable"
+    sample: Said = "caught"
+    strict: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.subject.name.rpartition(":")[2]
+
+    @property
+    def what(self) -> str:
+        """What it does, in one sentence."""
+        return (self.subject.call.__doc__ or "").strip()
+
+    @property
+    def distance(self) -> Fraction | None:
+        return None if self.total_variation is None else Fraction(self.total_variation)
+
+    def said(self, way: str) -> Said:
+        answers: dict[str, Said] = {"enumerate": self.enumerate, "integrate": self.integrate, "sample": self.sample}
+        return answers[way]
+
+
+def family_of(subject: Subject | Drafter | Generator) -> str:
+    """The rule a subject claims to be, or what it is where it is no verifier."""
+    return (subject.family or "any") if isinstance(subject, Subject) else type(subject).__name__.lower()
