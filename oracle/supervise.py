@@ -4,9 +4,10 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 Send = Callable[[Any], None]
@@ -58,6 +59,7 @@ def _work(connection: Connection, task: Callable[..., None], arguments: dict[str
     if hasattr(os, "setsid"):
         os.setsid()  # a group of its own, so that what the subject forks can be ended with it
     owner = os.getpid()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
     def send(message: Any) -> None:
         if os.getpid() != owner:
@@ -72,6 +74,15 @@ def _work(connection: Connection, task: Callable[..., None], arguments: dict[str
     except KeyboardInterrupt:  # raised by the subject, since the signal is ignored: it ends the process as it would have elsewhere
         sys.exit("KeyboardInterrupt")
     send(("done", None))
+
+
+def _end_with_parent() -> None:
+    """A worker does not outlive whoever asked for it, however that one ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    _end(os.getpid())
+    os._exit(1)
 
 
 def _obituary(exitcode: int | None) -> str:

@@ -1,5 +1,8 @@
 """The worker process: its messages come through, its stdout does not, and it may die or hang without harm."""
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,10 @@ def count(send, upto):
     print("noise on stdout")
     for number in range(upto):
         send(number)
+
+def linger(send):
+    send(os.getpid())
+    time.sleep(100)
 
 def stop(send, how):
     send("before")
@@ -66,3 +73,25 @@ def test_lost(work: Any, how: str, said: str, monkeypatch: pytest.MonkeyPatch) -
             messages.append(message)
     assert str(lost.value) == said and messages == ["before"]
     assert time.monotonic() - start < 30
+
+
+def test_a_worker_does_not_outlive_its_parent(work: Any) -> None:
+    """Killed with SIGKILL, the parent cannot clean up."""
+    program = "import supervised_work as work; from draftproof.oracle.supervise import supervised\n"
+    program += "if __name__ == '__main__':\n    for pid in supervised(work.linger, {}, 100): print(pid, flush=True)\n"
+    folder = Path(work.__file__).parent
+    (folder / "parent.py").write_text(program)
+    parent = subprocess.Popen([sys.executable, folder / "parent.py"], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    os.kill(worker, 0)
+    parent.kill()
+    parent.wait()
+    start = time.monotonic()
+    while time.monotonic() - start < 30:
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the worker goes on")
