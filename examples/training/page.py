@@ -97,7 +97,8 @@ def forest(runs: Sequence[Run], what: str, title: str) -> Drawing:
 def write(runs: Sequence[Run], folder: Path) -> None:
     """results.json, two figures, and the table in the page beside the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    rounded = json.loads(json.dumps(runs), parse_float=lambda text: round(float(text), 5))
+    kept = [{key: value for key, value in run.items() if key != "seconds"} for run in runs]
+    rounded = json.loads(json.dumps(kept), parse_float=lambda text: round(float(text), 5))
     (folder / "results.json").write_text("[\n" + ",\n".join(json.dumps(run) for run in rounded) + "\n]\n")
     seeds = f"{len(runs)} seeds, {LEVEL:.0%} intervals"
     curves = stacked(
