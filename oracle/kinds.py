@@ -42,7 +42,7 @@ KINDS: dict[str, Kind] = {
             "The law of the token after a rejection is off while the acceptance rate is right. Invisible where one token only has "
             "p > q, where all rows "
             "are equal (wrong-row faults), and at V = 2. The token-level residual under block verification leaves every marginal and E[L] right.",
-            ("exactness",),
+            ("exactness", "construction"),
             (
                 Report("flashinfer-ai/flashinfer", (425,), "residual and bonus token read from row 0 wherever the rejection was"),
                 Report("huggingface/transformers", (28508,), "residual put through a softmax instead of being normalised"),
@@ -107,7 +107,7 @@ KINDS: dict[str, Kind] = {
             "greedy, ties and mixed batches",
             "Greedy decoding and sampling are confused, or ties are broken differently in two places.",
             "The text is greedier than asked for, or a greedy request differs from plain decoding. Ties need tied rows: random logits have none.",
-            ("exactness",),
+            ("exactness", "construction"),
             (
                 Report("sgl-project/sglang", (11721, 39253), "some back ends verify by argmax whatever the temperature"),
                 Report("ROCm/ATOM", (2318,), "verification by argmax while the request samples"),
@@ -140,7 +140,7 @@ KINDS: dict[str, Kind] = {
             "Rare events: a token of probability zero is emitted once in 2^24 draws, the tail can never be drawn. Sampling does "
             "not reach them; scripted "
             "random numbers, integration and boundary values do.",
-            ("support", "exactness", "declared law"),
+            ("support", "exactness", "declared law", "construction"),
             (
                 Report("sgl-project/sglang", (35771, 35798), "<= against the ratio: a coin of exactly zero accepts an impossible draft"),
                 Report("sgl-project/sglang", (22643,), "the CDF ends below the uniform and the last token is returned, possible or not"),
@@ -156,7 +156,7 @@ KINDS: dict[str, Kind] = {
             "batch, padding and stale rows",
             "A request sees another request's rows, padding, or what an earlier call left behind.",
             "Right alone, wrong in a batch. Identical rows in all slots hide it, and so do equal widths; acceptance may look normal.",
-            ("exactness", "declared law", "invariance"),
+            ("exactness", "declared law", "invariance", "construction"),
             (
                 Report("vllm-project/vllm", (53017,), "draft logits read with the vocabulary's size as stride: another slot's law"),
                 Report("1CatAI/1Cat-vLLM", (656,), "corruption only with more than two sequences and sampling, acceptance normal"),
@@ -214,7 +214,7 @@ KINDS: dict[str, Kind] = {
             "accepts less than it should",
             "The law is right, and fewer tokens are accepted than the rule promises.",
             "No test of the law sees it: E[L] has to be compared with its exact value, or with what a smaller tree has.",
-            ("acceptance",),
+            ("acceptance", "construction"),
             (
                 Report("sgl-project/sglang", (9877, 3373), "draft probabilities of zero: lossless, at the acceptance of a deterministic draft"),
                 Report("vllm-project/vllm", (40551, 40819), "the match rule, or the block rule with placeholder draft laws, accepts less"),

@@ -17,17 +17,21 @@ from draftproof.reference.growth import total_variation
 from draftproof.reference.rational import fraction, rational
 
 from . import detection
+from .builders import Builder
 from .cases import Case
 from .catalogue import find
 from .check import check, without_failures
+from .construction import construction
 from .controls import CONTROLS, Control
 from .drafters import Drafter
-from .faults import FAULTS, READ_BY, Fault, family_of
+from .faults import FAULTS, WAYS, Fault, family_of
 from .faults.drafters import ROWS
 from .faults.generators import TOYS
 from .generators import Generator
+from .invariance import invariance
 from .judge_drafter import check_drafter
 from .judge_generator import check_generator
+from .marginal_instances import named_instance
 from .reading import read
 from .readings.refused import Refused
 from .report import Failure, Report
@@ -140,7 +144,7 @@ def tasks(tier: str) -> list[Task]:
     found: list[Task] = []
     families, kinds = set[tuple[str, str]](), set[str]()
     for place, fault in enumerate(FAULTS):
-        for way in reversed(READ_BY):
+        for way in reversed(fault.ways):
             if way == "sample":
                 chosen = fault.kind not in kinds and fault.sample == "caught"
             else:
@@ -160,7 +164,7 @@ def tasks(tier: str) -> list[Task]:
 
 def strongest(fault: Fault) -> str:
     """The first way that is said to catch it."""
-    return next(way for way in READ_BY if fault.said(way) == "caught")
+    return next(way for way in WAYS if fault.said(way) == "caught")
 
 
 def run(tier: str = "standard", workers: int = 2, seed: int = 0, observe: Callable[[str, int, int], None] | None = None) -> Selftest:
@@ -176,7 +180,7 @@ def run(tier: str = "standard", workers: int = 2, seed: int = 0, observe: Callab
             found[task] = future.result()
             if observe:
                 observe(found[task].name, done, len(work))
-    order = sorted(work, key=lambda task: (task[1], READ_BY.index(task[3]) if task[3] in READ_BY else -1))
+    order = sorted(work, key=lambda task: (task[1], WAYS.index(task[3]) if task[3] in WAYS else -1))
     result.faults = [found[task] for task in order if task[0] == "fault"]
     result.controls = [found[task] for task in order if task[0] == "control"]
     return result
@@ -200,7 +204,10 @@ def judge_fault(fault: Fault, way: str, seed: int = 0) -> Finding:
     limit = IMPATIENCE if said == "unreadable" else PATIENCE
     more: dict[str, Any] = {}
     try:
-        if not isinstance(fault.subject, Subject):
+        if way == "compare":
+            found, message = _judged(_compared(fault, seed, start + limit))
+        elif not isinstance(fault.subject, Subject):
+            assert not isinstance(fault.subject, Builder)
             tolerance = 0.1 if way == "sample" and fault.verdict == "ending" else None  # an ending is wrong often, and needs few outputs
             found, message = _from_report(_on_own(fault.subject, fault.instance, way, seed, limit, tolerance), fault)
         elif way == "sample":
@@ -213,6 +220,13 @@ def judge_fault(fault: Fault, way: str, seed: int = 0) -> Finding:
         found, message = f"error: {error}", str(error)
     seconds = time.monotonic() - start
     return Finding(fault.kind, fault.name, family_of(fault.subject), fault.instance, way, said, found, seconds, message, **more)
+
+
+def _compared(fault: Fault, seed: int, deadline: float) -> Verdict:
+    if isinstance(fault.subject, Builder):
+        return construction(fault.subject, named_instance(fault.instance))
+    assert isinstance(fault.subject, Subject)
+    return invariance(Case(fault.subject, find(fault.instance)), True, ALPHA, seed, deadline)
 
 
 def _read(fault: Fault, subject: Subject, way: str, limit: float) -> tuple[str, str, dict[str, Any]]:

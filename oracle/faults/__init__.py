@@ -5,12 +5,14 @@ Kinds are those of the catalogue.  ``draftproof check draftproof.oracle.faults.c
 """
 
 from . import blocks, chains, exits, generators, plans, processors, siblings, tapes, tensors, thinned, transports, visits, walks
+from .batches import BATCH_FAULTS
+from .builders import WRONG, builder_with
 from .drafters import drafter_from
 from .drafts import BUILDS
-from .fault import READ_BY, Fault, Said, family_of
+from .fault import READ_BY, WAYS, Fault, Said, compared, family_of
 from .rounds import CHAIN, PAIRS
 
-__all__ = ["FAULTS", "READ_BY", "Fault", "Said", "family_of"]
+__all__ = ["FAULTS", "READ_BY", "WAYS", "Fault", "Said", "family_of"]
 
 DRAFTERS = {
     "grown_on_own_tokens": ("N", CHAIN),
@@ -35,6 +37,9 @@ DRAFTERS = {
     "forced_token_declared_q": ("K", PAIRS),
 }
 """Builds of ``drafts`` with the kind of their fault and the topology they fill: a chain where pairs have too many branches."""
+
+OTHER_REQUESTS = ("order_not_restored", "single_row_shortcut", "scaled_by_batch", "bonus_of_last_column", "padding_summed", "bonus_row_of_shortest")
+"""Faults of ``batches`` that mix up requests or padding (kind H); the others share random numbers (kind C)."""
 
 FAULTS: tuple[Fault, ...] = (
     Fault("A", chains.residual_is_target, "chain-one-draft", "3/20"),
@@ -185,4 +190,9 @@ FAULTS: tuple[Fault, ...] = (
         Fault(kind, drafter_from(BUILDS[name], f"drafter {name}", topology=topology), "draft-full", verdict="declared law")
         for name, (kind, topology) in DRAFTERS.items()
     ),
+    *(
+        compared("H" if subject.name.rpartition(":")[2] in OTHER_REQUESTS else "C", subject, "chain-rows-by-position", "invariance")
+        for subject, _ in BATCH_FAULTS
+    ),
+    *(compared(kind, builder_with(what), instance, "construction") for what, (kind, instance) in WRONG.items()),
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from ..builders import Builder
 from ..drafters import Drafter
 from ..generators import Generator
 from ..subjects import Subject
@@ -12,25 +13,33 @@ Said = Literal["caught", "unreadable", "below resolution"]
 """What a way of reading makes of a fault.  *below resolution*: readable, but the budget of one instance is too small for its total variation."""
 
 READ_BY = ("enumerate", "integrate", "sample")
+"""The ways of reading a law."""
+
+WAYS = (*READ_BY, "compare")
+"""*compare*: answers held against each other or against the best there is (the verdicts *invariance* and *construction*); no law is read."""
+
+Planted = Subject | Drafter | Generator | Builder
 
 
 @dataclass(frozen=True)
 class Fault:
     """One planted fault.
 
-    ``kind``: A to O.  ``instance``: where it shows, an instance of the catalogue (for a drafter its rows, for a generator its task).
-    ``total_variation``: exact there, or None where it is not a short fraction.  ``verdict``: the one that rejects it.  ``enumerate``,
-    ``integrate``, ``sample``: what each way of reading makes of it.  ``strict``: judged strictly, boundary events included.
+    ``kind``: A to O.  ``instance``: where it shows, an instance of the catalogue (for a drafter its rows, for a generator its task, for a
+    builder its marginals).  ``total_variation``: exact there, or None where it is not a short fraction.  ``verdict``: the one that rejects it.
+    ``enumerate``, ``integrate``, ``sample``, ``compare``: what each way makes of it; a fault that no law shows is compared only.  ``strict``: judged
+    strictly, boundary events included.
     """
 
     kind: str
-    subject: Subject | Drafter | Generator
+    subject: Planted
     instance: str
     total_variation: str | None = None
     verdict: str = "exactness"
     enumerate: Said = "caught"
     integrate: Said = "unreadable"
     sample: Said = "caught"
+    compare: Said = "unreadable"
     strict: bool = False
 
     @property
@@ -47,10 +56,20 @@ class Fault:
         return None if self.total_variation is None else Fraction(self.total_variation)
 
     def said(self, way: str) -> Said:
-        answers: dict[str, Said] = {"enumerate": self.enumerate, "integrate": self.integrate, "sample": self.sample}
+        answers: dict[str, Said] = {"enumerate": self.enumerate, "integrate": self.integrate, "sample": self.sample, "compare": self.compare}
         return answers[way]
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways that are tried."""
+        return ("compare",) if self.compare == "caught" else READ_BY
 
-def family_of(subject: Subject | Drafter | Generator) -> str:
+
+def family_of(subject: Planted) -> str:
     """The rule a subject claims to be, or what it is where it is no verifier."""
     return (subject.family or "any") if isinstance(subject, Subject) else type(subject).__name__.lower()
+
+
+def compared(kind: str, subject: Planted, instance: str, verdict: str) -> Fault:
+    """A fault that no law shows."""
+    return Fault(kind, subject, instance, None, verdict, "unreadable", "unreadable", "unreadable", "caught")

@@ -131,11 +131,3 @@ def bonus_row_of_neighbour(drafts: np.ndarray, declared: np.ndarray, target: np.
     mixed = flat[np.minimum(np.arange(size)[:, None] * (rows - 1) + np.arange(rows), size * rows - 1)]  # fault: target
     last = np.where((accepted == rows - 1)[:, None, None], mixed, target)
     return emitted(drafts, accepted, inverse_cdf(owed(declared, last, accepted), uniforms[:, -1]))
-
-
-@arrays("chain", family="recursive_rejection", randomness="generator")
-def same_numbers_every_call(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray, generator: np.random.Generator) -> Arrays:
-    """Starts its own generator anew at every call, as a captured graph with a frozen offset does."""
-    frozen = np.random.default_rng(0)  # fault: generator
-    accepted = passed(drafts, declared, target, frozen.random(drafts.shape))
-    return emitted(drafts, accepted, inverse_cdf(owed(declared, target, accepted), frozen.random(len(drafts))))

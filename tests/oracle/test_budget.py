@@ -11,13 +11,12 @@ from draftproof.cli import main
 from draftproof.oracle.budget import BudgetInstance, budget, budget_instances, equal_marginals, judge_rule, losing_gains, unimodality
 from draftproof.oracle.budget_file import BudgetFileError, load, parse
 from draftproof.oracle.builders import BudgetRule, budget_rule, choose
+from draftproof.oracle.faults.builders import chosen_size
 from draftproof.oracle.marginal_instances import named_instance
 from draftproof.oracle.subjects import SubjectError
 from draftproof.oracle.tree_subjects import judge, ours
 from draftproof.reference.budgets import RoundCost, caddtree, full_scan, throughput
 from draftproof.reference.rational import rational
-
-from .planted_builders import chosen_size
 
 
 def rule(call: Callable[..., Any], **more: Any) -> BudgetRule:
@@ -337,8 +336,9 @@ def test_options_of_another_command(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = Path(__file__).with_name("planted_builders.py").read_text() + (
-        "\nfrom draftproof.oracle.builders import budget_rule, builder\n"
+    source = (
+        "from draftproof.oracle.faults.builders import chosen_size, grow\n"
+        "from draftproof.oracle.builders import budget_rule, builder\n"
         "@builder(framework='numpy', batched=False)\ndef tree(logits, nodes):\n    return grow(logits, nodes)\n"
         "@builder(framework='numpy', batched=False)\ndef bad(logits, nodes):\n    return grow(logits, nodes, 'one node too many')\n"
         "@budget_rule(framework='numpy', batched=False)\ndef size(logits, draft, verify):\n    return chosen_size(logits, draft, verify)\n"

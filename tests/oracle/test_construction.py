@@ -7,11 +7,10 @@ import pytest
 
 from draftproof.oracle.builders import Builder, build, builder, named, taker_of
 from draftproof.oracle.construction import construction, judge_builder
+from draftproof.oracle.faults.builders import Trees, chain_first, depth_of, grow, mask_of, sorted_prefixes
 from draftproof.oracle.marginal_instances import MarginalInstance, marginal_instances, named_instance, variants
 from draftproof.oracle.subjects import SubjectError
 from draftproof.oracle.tree_subjects import ours, tree_subjects
-
-from .planted_builders import Trees, chain_first, depth_of, grow, mask_of, sorted_prefixes
 
 
 def subject(call: Callable[..., Any], **more: Any) -> Builder:

@@ -9,7 +9,7 @@ import pytest
 from draftproof.cli import main
 from draftproof.oracle import selftest
 from draftproof.oracle.controls import CONTROLS, Control
-from draftproof.oracle.faults import FAULTS, READ_BY, Fault, chains, siblings, tapes
+from draftproof.oracle.faults import FAULTS, Fault, chains, siblings, tapes
 from draftproof.oracle.selftest import Selftest, judge_control, judge_fault, lines, perform, tasks
 
 SOUND = Fault("A", siblings.sound, "tree-siblings")
@@ -68,7 +68,7 @@ def test_a_rejected_control_is_a_difference() -> None:
 def test_tasks_of_the_tiers() -> None:
     standard, smoke = tasks("standard"), tasks("smoke")
     assert set(smoke) <= set(standard) and len(standard) == len(set(standard))
-    assert {(place, way) for what, place, _, way in standard if what == "fault"} == {(place, way) for place in range(len(FAULTS)) for way in READ_BY}
+    assert {(place, way) for what, place, _, way in standard if what == "fault"} == {(n, way) for n, fault in enumerate(FAULTS) for way in fault.ways}
     assert {place for what, place, _, _ in smoke if what == "control"} == set(range(len(CONTROLS)))
     assert {FAULTS[place].kind for what, place, _, _ in smoke if what == "fault"} == {fault.kind for fault in FAULTS}
     with pytest.raises(ValueError, match="tier 'large' is not one of smoke, standard"):

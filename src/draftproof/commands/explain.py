@@ -32,12 +32,13 @@ def run(options: argparse.Namespace) -> int:
             for kind in KINDS.values():
                 print(f"{kind.letter}   {kind.name:<42} {kind.what}")
         return 0
-    if (kind := KINDS.get(options.kind.upper())) is None:
+    found = KINDS.get(options.kind.upper())
+    if found is None:
         return complain(f"no kind {options.kind!r}; known: {', '.join(KINDS)}")
     if options.json:
-        print(json.dumps(_as_dict(kind), indent=1))
+        print(json.dumps(_as_dict(found), indent=1))
     else:
-        print("\n".join(_lines(kind)))
+        print("\n".join(_lines(found)))
     return 0
 
 

@@ -56,16 +56,16 @@ def _print(result: "Selftest", seconds: float) -> None:
     from rich.table import Table
 
     from draftproof.oracle import selftest
-    from draftproof.oracle.faults import READ_BY
+    from draftproof.oracle.faults import WAYS
 
     console = Console()
     shown = Table(title="planted faults, by kind", title_justify="left")
-    for column in ("kind", "faults", *READ_BY, "blocks", "seconds", "ratio"):
-        shown.add_column(column, justify="left" if column in READ_BY else "right")
+    for column in ("kind", "faults", *WAYS, "blocks", "seconds", "ratio"):
+        shown.add_column(column, justify="left" if column in WAYS else "right")
     kinds = sorted({finding.kind for finding in result.faults})
     for kind in [*kinds, None]:
         mine = [finding for finding in result.faults if kind in (None, finding.kind)]
-        ways = [_caught([finding for finding in mine if finding.way == way]) for way in READ_BY]
+        ways = [_caught([finding for finding in mine if finding.way == way]) for way in WAYS]
         blocks = _middle([finding.blocks for finding in mine if finding.found == "caught"])
         ratio = _middle([finding.ratio for finding in mine])
         shown.add_row(

@@ -1,8 +1,12 @@
 """A small best-first tree builder and budget rule in numpy, with every construction and budget fault planted on request."""
 
+from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
+
+from ..builders import Builder
 
 Trees = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -51,7 +55,8 @@ def grow(logits: np.ndarray, nodes: int, fault: str = "") -> Trees:
         return score
 
     def row_of(depth: int) -> np.ndarray:
-        return ranked[min(depth + 1, depths - 1) if fault == "row of the depth below" else depth]
+        row: np.ndarray = ranked[min(depth + 1, depths - 1) if fault == "row of the depth below" else depth]
+        return row
 
     tokens, parents, level = [0], [0], [0]
     frontier: list[tuple[float, tuple[int, ...], int, float]] = []
@@ -111,7 +116,7 @@ def rearranged(tokens: np.ndarray, parents: np.ndarray, level: np.ndarray, nodes
 def sorted_prefixes(logits: np.ndarray, nodes: int) -> Trees:
     """All prefixes sorted by mass, longest first among equals: no tree where a probability is 1."""
     scores = log_probabilities(logits, 1, "")
-    paths = [((), 0.0)]
+    paths: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     for path, score in paths:
         if len(path) < len(scores) and len(paths) < 5000:
             paths += [((*path, token), score + step) for token, step in enumerate(scores[len(path)]) if step > -np.inf]
@@ -169,7 +174,8 @@ def chosen_size(logits: np.ndarray, draft: float, verify: np.ndarray, fault: str
         gains += [np.nan] * (len(verify) - 1 - len(gains))
     fixed = {"forgets the drafter": 0.0, "counts the drafter twice": 2 * draft, "drafter in other units": draft / 1000}.get(fault, draft)
     cost = fixed + charged(np.asarray(verify, dtype=np.float64), fault)
-    narrow = {"gains added in bfloat16": bfloat16, "gains added in float16": np.float16}.get(fault, np.float64)
+    formats: dict[str, Callable[..., Any]] = {"gains added in bfloat16": bfloat16, "gains added in float16": np.float16}
+    narrow = formats.get(fault, np.float64)
     tokens = [narrow(0.0 if fault == "forgets the bonus token" else 1.0)]
     for gain in gains:
         tokens.append(narrow(tokens[-1] + narrow(gain)))
@@ -222,3 +228,37 @@ def decided(rates: list[float], fault: str) -> int:
             break
         best = n + 1
     return best - 1 if fault == "drops the node that was accepted last" and best else best
+
+
+WRONG: Mapping[str, tuple[str, str]] = {
+    "logits not normalised": ("A", "two-depths"),
+    "normaliser over the top K": ("A", "tail"),
+    "log-softmax in bfloat16": ("G", "close"),
+    "prefers low token ids": ("E", "two-depths"),
+    "four tokens a depth only": ("L", "uniform"),
+    "scores accumulated in bfloat16": ("G", "many"),
+    "masses multiplied in float16": ("G", "faint"),
+    "row of the depth below": ("F", "two-depths"),
+    "lightest first": ("F", "two-depths"),
+    "sibling keeps the old token's score": ("F", "two-depths"),
+    "sibling below the node itself": ("F", "two-depths"),
+    "children start at the second token": ("F", "two-depths"),
+    "offers every child and every sibling": ("F", "two-depths"),
+    "counts the root in the budget": ("L", "two-depths"),
+    "one node too many": ("F", "two-depths"),
+    "fills up with impossible nodes": ("F", "certain"),
+    "NaN goes on": ("G", "certain"),
+    "breadth first": ("F", "two-depths"),
+    "children before parents": ("F", "two-depths"),
+    "ids of a shard": ("F", "two-depths"),
+    "padding is valid": ("H", "one-depth"),
+}
+"""Faults of ``grow``: kind, and an instance that shows it."""
+
+
+def builder_with(fault: str) -> Builder:
+    def build(logits: np.ndarray, nodes: int) -> Trees:
+        return grow(logits, nodes, fault)
+
+    build.__doc__ = f"{fault[:1].upper()}{fault[1:]}."
+    return Builder(build, f"builder {fault}", framework="numpy", batched=False)
