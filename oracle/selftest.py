@@ -56,9 +56,9 @@ PATIENCE, IMPATIENCE = 240.0, 15.0
 class Finding:
     """One fault in one way of reading, or one control.
 
-    ``found``: caught, missed, unreadable, below resolution, or an error's message.  ``blocks``: how many were sampled.  ``implied``: how many its
-    exact total variation asks a chi-square test for.  ``needed``: how many the e-process takes, by simulation from the exact law, and ``floor``
-    how many a sequential test that knows that law takes, at the same alpha.
+    ``found``: caught, missed, unreadable, below resolution, or an error's message.  ``seconds``: of processor time.  ``blocks``: how many were
+    sampled.  ``implied``: how many its exact total variation asks a chi-square test for.  ``needed``: how many the e-process takes, by simulation
+    from the exact law, and ``floor`` how many a sequential test that knows that law takes, at the same alpha.
     """
 
     kind: str
@@ -116,6 +116,11 @@ class Selftest:
         return median(ratios) if ratios else None
 
     @property
+    def seconds(self) -> float:
+        """Processor time of all."""
+        return sum(finding.seconds for finding in (*self.faults, *self.controls))
+
+    @property
     def outcome(self) -> str:
         return "nonconform" if self.differences or self.uncaught or not self.faults or not self.controls else "conform"
 
@@ -126,6 +131,7 @@ class Selftest:
             "alpha": ALPHA,
             "score": float(self.score),
             "median_ratio_to_floor": self.ratio,
+            "processor_seconds": self.seconds,
             "faults": [_shown(finding) for finding in self.faults],
             "controls": [_shown(finding) for finding in self.controls],
         }
@@ -200,12 +206,12 @@ def perform(task: Task, seed: int) -> Finding:
 
 def judge_fault(fault: Fault, way: str, seed: int = 0) -> Finding:
     """What ``way`` makes of the fault."""
-    said, start = fault.said(way), time.monotonic()
+    said, begun, start = fault.said(way), time.monotonic(), time.process_time()
     limit = IMPATIENCE if said == "unreadable" else PATIENCE
     more: dict[str, Any] = {}
     try:
         if way == "compare":
-            found, message = _judged(_compared(fault, seed, start + limit))
+            found, message = _judged(_compared(fault, seed, begun + limit))
         elif not isinstance(fault.subject, Subject):
             assert not isinstance(fault.subject, Builder)
             tolerance = 0.1 if way == "sample" and fault.verdict == "ending" else None  # an ending is wrong often, and needs few outputs
@@ -218,7 +224,7 @@ def judge_fault(fault: Fault, way: str, seed: int = 0) -> Finding:
         found, message = "unreadable", str(refusal)
     except SubjectError as error:
         found, message = f"error: {error}", str(error)
-    seconds = time.monotonic() - start
+    seconds = time.process_time() - start
     return Finding(fault.kind, fault.name, family_of(fault.subject), fault.instance, way, said, found, seconds, message, **more)
 
 
@@ -283,7 +289,7 @@ def _judged(verdict: Verdict | None) -> tuple[str, str]:
 
 def judge_control(control: Control, instance: str, way: str, seed: int = 0) -> Finding:
     """Whether the control passes; by sampling, whether a few thousand blocks raise no alarm."""
-    start, said = time.monotonic(), "not rejected" if way == "sample" else "conform"
+    start, said = time.process_time(), "not rejected" if way == "sample" else "conform"
     subject, errors = control.subject, list[Failure]()
     if not isinstance(subject, Subject):
         report = _on_own(subject, instance, None if way == "any" else way, seed, PATIENCE, tolerance=0.1 if way == "sample" else None)
@@ -296,7 +302,7 @@ def judge_control(control: Control, instance: str, way: str, seed: int = 0) -> F
         verdicts, errors = report.verdicts, report.errors
     wrong = [verdict for verdict in verdicts if verdict.outcome == "nonconform" or (verdict.outcome != "conform" and said == "conform")]
     found, message = (wrong[0].outcome, wrong[0].message) if wrong else ("error", errors[0].message) if errors else (said, "")
-    return Finding("O", control.name, family_of(subject), instance, way, said, found, time.monotonic() - start, message)
+    return Finding("O", control.name, family_of(subject), instance, way, said, found, time.process_time() - start, message)
 
 
 def lines(result: Selftest) -> Iterator[str]:

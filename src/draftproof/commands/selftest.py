@@ -89,9 +89,10 @@ def _print(result: "Selftest", seconds: float) -> None:
     wrong = sum(not finding.as_said for finding in result.controls)
     controls = len({finding.name for finding in result.controls})
     console.print(f"controls: {controls} lossless rules that look wrong, judged {len(result.controls)} times, {wrong} rejected", highlight=False)
+    took = f"; {result.seconds:.0f} s of processor time"
     for line in selftest.lines(result):
         console.print(f"NOT as said: {line}", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"{'as said' if result.outcome == 'conform' else 'NOT as said'}, {seconds:.0f} s, tier {result.tier}", highlight=False)
+    console.print(f"{'as said' if result.outcome == 'conform' else 'NOT as said'}, {seconds:.0f} s, tier {result.tier}{took}", highlight=False)
 
 
 def _caught(findings: "list[Finding]") -> str:
