@@ -62,10 +62,14 @@ MOST_NUMBERS = 1 << 21
 
 @dataclass(frozen=True)
 class Embedding:
-    """Steps, taken one after the other.  Rows are handed over so many at a time that there are at most ``most_numbers`` in their target rows."""
+    """Steps, taken one after the other.  Rows are handed over so many at a time that there are at most ``most_numbers`` in their target rows.
+
+    ``large``: rows are so long that a few hundred calls of one row are what can be afforded.
+    """
 
     steps: tuple[Step, ...]
     most_numbers: int = MOST_NUMBERS
+    large: bool = False
 
     def __call__(self, subject: Subject, batch: Batch, rng: Rng) -> Handed:
         size, nodes, vocabulary = batch.target.shape
@@ -190,6 +194,7 @@ def padded(more: int, garbage: float | None = None) -> Step:
         batch = handed.batch
         size, nodes, _ = batch.target.shape
         copied = rng.integers(0, nodes, more)
+        copied[-1] = 0
 
         def longer(rows: np.ndarray) -> np.ndarray:
             extra = rows[:, copied] if garbage is None else np.full((size, more, rows.shape[2]), garbage)
@@ -211,59 +216,62 @@ def padded(more: int, garbage: float | None = None) -> Step:
 
 
 def filled(nodes: int) -> Step:
-    """Trees of ``nodes`` nodes: the others are drafts that the target cannot emit, and what hangs below them.
+    """Trees of ``nodes`` nodes: the others are drafts that the target cannot emit, and what hangs below them, their declared laws one-hot.
 
-    One is the root's eldest child, one a child of every leaf; below these there is what nobody can reach.  The others' declared laws are one-hot.
-    Chains get their drafts after the last one.  Needs tokens without mass: see ``with_gaps``.
+    One is the root's eldest child; what hangs below it comes before the real nodes, which get high numbers.  One is a child of every leaf, with the
+    rest below.  Chains get their drafts after the last one.  Needs tokens without mass: see ``with_gaps``.
     """
-    return partial(_filled, nodes=nodes)
+
+    def step(handed: Handed, rng: Rng) -> Handed:
+        given = handed.batch
+        tables = (given.tokens, given.parents, given.valid, given.target, given.declared)
+        rows = [table.reshape(len(given), -1) for table in tables if table is not None]
+        _, first, back = np.unique(np.concatenate(rows, 1), axis=0, return_index=True, return_inverse=True)  # tree by tree, not row by row
+        trees = _filled(replace(handed, batch=given.take(first)), rng, nodes=nodes)
+        return replace(trees, batch=trees.batch.take(back.reshape(-1)), rows=handed.rows)
+
+    return step
 
 
 def _filled(handed: Handed, rng: Rng, *, nodes: int) -> Handed:
     batch, subject = handed.batch, handed.subject
     size, before, vocabulary = batch.target.shape
-    if nodes < before + 2:
-        raise SubjectError(f"the tree has {before} nodes, too many to be filled up to {nodes}")
     dead = np.flatnonzero(handed.tokens == handed.dead)
-    alike = subject.family == "k_seq"  # its siblings are all drawn from one law, so no node gets a second child
-    elder = int(subject.shape == "tree" and not alike)
-    moved = np.arange(before) + elder
+    inner = np.zeros_like(batch.valid)
+    inner[np.arange(size)[:, None], np.where(batch.valid, batch.parents, 0)] = True
+    inner[:, 0] = (batch.valid & (batch.parents == 0))[:, 1:].any(1)
+    leaves = batch.valid & ~inner
+    # the siblings of k_seq are drawn from one law, so no node with children gets another
+    free = nodes - before - int(leaves.sum(1).max())
+    if free < 1:
+        raise SubjectError(f"the tree has {before} nodes, too many to be filled up to {nodes}")
+    elders = free if subject.shape == "tree" and subject.family != "k_seq" else 0
+    moved = np.arange(before) + elders
     moved[0] = 0
-    tokens = np.zeros((size, nodes), np.int64)
-    parents = np.tile(np.arange(nodes), (size, 1))
+    tokens, parents = np.zeros((size, nodes), np.int64), np.tile(np.arange(nodes), (size, 1))
     valid = np.zeros((size, nodes), bool)
     target = np.take(batch.target, rng.integers(0, before, nodes), 1)
-    declared = one_hot(subject, tokens, vocabulary) if batch.declared is None else np.take(batch.declared, np.zeros(nodes, np.int64), 1)
+    declared = np.take(batch.target if batch.declared is None else batch.declared, np.zeros(nodes, np.int64), 1)
     tokens[:, moved], parents[:, moved], valid[:, moved] = batch.tokens, moved[batch.parents], batch.valid
     target[:, moved] = batch.target
     if batch.declared is not None:
         declared[:, moved] = batch.declared
+    most = 1 if subject.family == "k_seq" or subject.shape == "chain" else min(3, vocabulary)
 
-    def hang(row: int, node: int, parent: int, token: int) -> None:
-        tokens[row, node], parents[row, node], valid[row, node] = token, parent, True
-        declared[row, node] = one_hot(subject, np.array(token), vocabulary)
+    def hang(row: int, below: list[tuple[int, int]], places: Sequence[int]) -> None:
+        """Fillers at ``places``, the first below the given nodes by the given tokens, the others below fillers."""
+        free = list(below)
+        for at in places:
+            parent, token = free.pop(0)
+            tokens[row, at], parents[row, at], valid[row, at] = token, parent, True
+            declared[row, at] = one_hot(subject, np.array(token), vocabulary)
+            free += [(at, (int(dead[-1]) + rank) % vocabulary) for rank in range(most)]
 
     for row in range(size):
-        free = [node for node in range(nodes) if node not in set(moved.tolist())]
-        if elder:
-            hang(row, free.pop(0), 0, int(dead[0]))
-        real = [int(moved[node]) for node in np.flatnonzero(batch.valid[row])]
-        leaves = [node for node in real if not any(parents[row, other] == node and other != node for other in real)]
-        fillers = [1] if elder else []
-        for leaf, at in zip(leaves, list(free), strict=False):
-            free.remove(at)
-            hang(row, at, leaf, int(dead[-1]))
-            fillers.append(at)
-        children = 1 if alike or subject.shape == "chain" else min(3, vocabulary)
-        slots = [(filler, rank) for filler in fillers for rank in range(children)]
-        while free:
-            parent, rank = slots.pop(0)
-            at = free.pop(0)
-            hang(row, at, parent, (int(dead[-1]) + rank) % vocabulary)
-            slots += [(at, rank) for rank in range(children)]
-    return replace(
-        handed, batch=Batch(tokens, parents, valid, target, None if batch.declared is None else declared), nodes=moved[handed.nodes]
-    )
+        hang(row, [(0, int(dead[0]))], range(1, elders + 1))
+        hang(row, [(int(moved[leaf]), int(dead[-1])) for leaf in np.flatnonzero(leaves[row])], range(elders + before, nodes))
+    own = Batch(tokens, parents, valid, target, None if batch.declared is None else declared)
+    return replace(handed, batch=own, nodes=moved[handed.nodes])
 
 
 # Rows

@@ -87,7 +87,7 @@ def lifted(subject: Subject, instance: Instance, name: str) -> Case:
     return Case(
         subject,
         replace(instance, name=f"{instance.name} lifted by {name}"),
-        Embedding(steps, MOST_NUMBERS << 8 if any(lift.large for lift in lifts) else MOST_NUMBERS),
+        Embedding(steps, MOST_NUMBERS << 8 if any(lift.large for lift in lifts) else MOST_NUMBERS, hosts_of(name) == FEW_HOSTS),
         offset=sum(lift.offset for lift in lifts),
         share=reduce(lambda product, lift: product * lift.share(subject, vocabulary), lifts, 1),
     )
@@ -195,7 +195,7 @@ def dirty(subject: Subject) -> Subject:
         ids, rows = arguments[0], arguments[1 if subject.shape == "tree" else 0]
         width = ids.shape[1] + (subject.shape == "chain")
         blocks, accepted = (
-            ids.new_full(shape, 7) if hasattr(ids, "new_full") else np.full(shape, 7, np.int64) for shape in ((len(rows), width), (len(rows),))
+            ids.new_zeros(shape) if hasattr(ids, "new_zeros") else np.zeros(shape, np.int64) for shape in ((len(rows), width), (len(rows),))
         )
         return subject.call(*arguments, out=(blocks, accepted), **randomness)
 

@@ -148,8 +148,10 @@ def _not_judged(part: Report) -> Iterable[str]:
         for what, why in verdict.details.get("not judged", {}).items():
             left_out.setdefault(why, []).append(what)
     for why, names in left_out.items():
-        often = {name: f"{name} on {names.count(name)}" for name in dict.fromkeys(names)}
-        yield f"  {'':<12} not judged: {', '.join(often.values())}: {why}"
+        total = sum(verdict.verdict == "invariance" for verdict in part.verdicts)
+        often = {name: names.count(name) for name in names}
+        said = [name if times == total else f"{name} on {times} of {total}" for name, times in often.items()]
+        yield f"  {'':<12} not judged: {', '.join(said)}: {why}"
     for message in dict.fromkeys(item.message for item in part.not_judged):
         yield f"  not judged   {message}"
 

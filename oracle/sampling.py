@@ -123,7 +123,7 @@ def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note:
     limit = DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance
     alpha, seen, start = budget.alpha / 3, Sample(case), time.monotonic()
     source = _Source(case, seed)
-    size, outcome, bound, capital = FIRST_LOOK, "inconclusive", 1.0, 0.0
+    size, outcome, bound, capital = FIRST_LOOK >> 4 if source.large else FIRST_LOOK, "inconclusive", 1.0, 0.0
     with _seeded(seed):
         while seen.observations < budget.blocks and time.monotonic() < budget.deadline:
             for rows in source.blocks(size, budget.deadline):
@@ -202,11 +202,12 @@ class _Source:
         self._trees = random.Random(f"draftproof {seed}")
         self._generator: Any = None
         self.seed = seed
+        self.large = case.embedding is not None and case.embedding.large
 
     def blocks(self, count: int, deadline: float) -> Iterator[np.ndarray]:
         """Blocks [n, D + 1] in parts, ``count`` in all unless the deadline passes first."""
         group = self.case.subject.rows_per_draft
-        size = 1 if not self.case.subject.batched else max(LARGEST_BATCH // group, 1) * group
+        size = 1 if not self.case.subject.batched else max((FIRST_LOOK >> 4 if self.large else LARGEST_BATCH) // group, 1) * group
         made: list[np.ndarray] = []
         for start in range(0, count, size):
             batch = self._draw(-(-min(size, count - start) // group), group)

@@ -99,8 +99,8 @@ def test_a_generator_of_its_own_cannot_be_replayed_and_is_no_fault() -> None:
 
 def test_what_is_not_judged_is_said() -> None:
     report = check(replace(RIGHT["uniforms"], batched=False, layout=None), [find("chain-one-draft")])
-    assert "not judged: batch size on 1, neighbours on 1, permutation on 1, NaN neighbours on 1: it takes one row at a time" in str(report)
-    assert "not judged: padding on 1, NaN padding on 1: chains have no padding" in str(report)
+    assert "not judged: batch size, neighbours, permutation, NaN neighbours: it takes one row at a time" in str(report)
+    assert "not judged: padding, NaN padding: chains have no padding" in str(report)
 
 
 def test_refusing_a_batch_with_nan_is_not_judged() -> None:
