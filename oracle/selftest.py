@@ -48,8 +48,8 @@ MOST_BLOCKS = 1 << 20
 FEW_BLOCKS = 1 << 14
 """Blocks for what more would not show: faults below resolution, verdicts on E[L], controls."""
 
-PATIENCE, IMPATIENCE = 240.0, 15.0
-"""Time limits in seconds: for what is to be read, and for what is said to be unreadable."""
+PATIENCE, IMPATIENCE = 1200.0, 15.0
+"""Time limits in seconds, by the clock: for what is to be read, however busy the machine, and for what is said to be unreadable."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ CONTROLS: tuple[Control, ...] = (
         "at temperature 0 the target has one token: comparing with it is exact, and seeds have no effect",
     ),
     Control(
-        rules.accepts_at_equality,
+        chains.accepts_at_equality,
         ("chain-zero-target", "chain-one-draft"),
         "an event of probability at most 2^-23 is a boundary note, unless judged strictly",
     ),

@@ -80,16 +80,6 @@ def stops_at_random(p: Row, siblings: Sequence[Sibling]) -> Sibling | int:
     return pick(p)
 
 
-@on_chain(family="recursive_rejection")
-def accepts_at_equality(drafts: list[int], declared: list[Row], target: list[Row]) -> list[int]:
-    """Accepts while u q(x) <= p(x): at u = 0 also what the target excludes, with the probability of that one number."""
-    for i, x in enumerate(drafts):
-        p, q = target[i], declared[i]
-        if random.random() * q[x] > p[x]:
-            return [*drafts[:i], pick(excess(p, q))]
-    return [*drafts, pick(target[-1])]
-
-
 @on_chain(claims=("lossy",))
 def typical_acceptance(drafts: list[int], declared: list[Row], target: list[Row]) -> list[int]:
     """Accepts every draft to which the target gives at least a quarter: lossy, and declared to be."""

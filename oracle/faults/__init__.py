@@ -116,6 +116,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("B", tapes.ratio_off_by_a_twentieth, "chain-one-draft", "1/100", integrate="caught"),
     Fault("C", tapes.bonus_by_first_test, "chain-two-residual-tokens", "33/100", integrate="caught"),
     Fault("C", tapes.bonus_by_mirrored_test, "chain-two-residual-tokens", "69/200", integrate="caught"),
+    Fault(  # one number in 2^53
+        "G", chains.accepts_at_equality, "chain-zero-target", f"1/{1 << 53}", verdict="support", sample="below resolution", strict=True
+    ),
     Fault("G", tapes.eight_bit_uniforms, "chain-one-draft", "9/6400", enumerate="unreadable", integrate="caught", sample="below resolution"),
     Fault("G", tapes.cdf_in_half_precision, "chain-two-residual-tokens", "1/6400", sample="below resolution", integrate="caught"),
     Fault("G", tapes.last_token_on_run_off, "chain-zero-target", "1/1024", verdict="support", integrate="caught"),

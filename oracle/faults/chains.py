@@ -321,3 +321,13 @@ def close_enough_accepted(drafts: list[int], declared: list[Row], target: list[R
         if 2 * target[i][x] < max(target[i]):
             return [*drafts[:i], pick(target[i])]
     return [*drafts, pick(target[-1])]
+
+
+@on_chain(family="recursive_rejection")
+def accepts_at_equality(drafts: list[int], declared: list[Row], target: list[Row]) -> list[int]:
+    """Accepts while u q(x) <= p(x): at u = 0 also what the target excludes, with the probability of that one number."""
+    for i, x in enumerate(drafts):
+        p, q = target[i], declared[i]
+        if random.random() * q[x] > p[x]:  # fault, judged strictly: >=
+            return [*drafts[:i], pick(excess(p, q))]
+    return [*drafts, pick(target[-1])]

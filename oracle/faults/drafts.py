@@ -390,6 +390,7 @@ def replayed_without_replacement(setting: Setting, chance: Chance) -> Node:
 
 @legal
 def replayed_with_replacement(setting: Setting, chance: Chance) -> Node:
+    """Replay with replacement: duplicates are drafted and declared as they are."""
     return by_scheme(lambda draft: replay(draft, setting.vocabulary, "with_replacement"))(setting, chance)
 
 
@@ -451,11 +452,13 @@ def independent_siblings_reversed(setting: Setting, chance: Chance) -> Node:
 
 @legal
 def top_k_declared_one_hot(setting: Setting, chance: Chance) -> Node:
+    """The most probable tokens, deterministic, declared as point masses."""
     return by_scheme(drafting.top_k)(setting, chance)
 
 
 @legal
 def best_fixed_rest_sampled(setting: Setting, chance: Chance) -> Node:
+    """The best tokens fixed, the last sibling sampled off them."""
     return by_scheme(drafting.greedy)(setting, chance)
 
 

@@ -10,6 +10,7 @@ from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.controls import CONTROLS, Control, rules
 from draftproof.oracle.eprocess import rejects, stream_log_e_value
+from draftproof.oracle.faults import chains
 from draftproof.oracle.faults.programs import program
 from draftproof.oracle.sampling import Budget, sample
 from draftproof.oracle.selftest import judge_control
@@ -52,9 +53,9 @@ def test_many_rows_one_draft() -> None:
 
 def test_boundary_events_are_notes_unless_judged_strictly() -> None:
     instance = [find("chain-zero-target")]
-    (support,) = (verdict for verdict in check(rules.accepts_at_equality, instance).verdicts if verdict.verdict == "support")
+    (support,) = (verdict for verdict in check(chains.accepts_at_equality, instance).verdicts if verdict.verdict == "support")
     assert support.outcome == "conform" and "at the root it emits 0, which the target cannot" in support.notes[0]
-    assert check(rules.accepts_at_equality, instance, strict=True).outcome == "nonconform"
+    assert check(chains.accepts_at_equality, instance, strict=True).outcome == "nonconform"
 
 
 def test_lossy_rule_is_reported_with_its_total_variation() -> None:

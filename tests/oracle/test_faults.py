@@ -92,6 +92,34 @@ def test_sampling_sees_what_is_large_enough() -> None:
     assert all(fault.sample in ("caught", "below resolution") for fault in FAULTS if fault.compare != "caught")
 
 
+CANONICAL = {
+    "residual_is_target": 0.15,
+    "residual_off_draft_only": 0.1125,
+    "residual_is_draft": 0.24,
+    "residual_sign_flipped": 0.30,
+    "always_accepts": 0.30,
+    "ratio_inverted": 0.30,
+    "second_chance": 0.06,
+    "zeroed_before_test": 0.6,
+    "drafts_compared_with_argmax": 0.5,
+    "uniform_of_test_reused": 0.15,
+    "block_with_token_residual": 0.0125,
+    "block_without_owed_mass": 0.125,
+    "draft_not_conditioned": 0.043,
+    "siblings_reversed": 0.184,
+    "siblings_sorted": 0.081,
+    "token_zero_is_padding": 0.076,
+}
+"""Total variations of toy models of faults in engines, computed apart from this project, to the digits given."""
+
+
+def test_total_variations_of_canonical_cases() -> None:
+    stated = {fault.name: fault.distance for fault in FAULTS}
+    for name, number in CANONICAL.items():
+        distance = stated[name]
+        assert distance is not None and float(distance) == pytest.approx(number, abs=0.00051)
+
+
 def passes(residual: Law[int], node: DraftNode, chance: Chance) -> bool:
     assert node.declared is not None
     return chance.flip(min(ONE, residual[node.token] / node.declared[node.token]))

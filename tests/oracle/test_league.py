@@ -41,7 +41,7 @@ def test_rules_that_would_take_too_long_are_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_subjects_stand_beside_the_references() -> None:
-    good, bad = load("draftproof.oracle.controls.rules:accepts_at_equality"), load(f"{CHAINS}:always_accepts")
+    good, bad = load("draftproof.oracle.faults.chains:accepts_at_equality"), load(f"{CHAINS}:always_accepts")
     rows = {row.verifier.rpartition(":")[2]: row for row in standing(find("chain-block"), [*good, *bad]).rows}
     assert rows["always_accepts"].lossless is False and rows["always_accepts"].length == 3 > standing(find("chain-block")).ceiling
     assert rows["always_accepts"].remark == rows["accepts_at_equality"].remark == "enumerate" and rows["always_accepts"].distance > 0.1
