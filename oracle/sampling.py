@@ -8,9 +8,9 @@ bound on its total variation is at most the tolerance; ten samples never conform
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, log, sqrt
 from typing import Any
@@ -69,22 +69,24 @@ class Sample:
         """Blocks [n, W], consecutive ``rows_per_draft`` of them one observation."""
         distinct, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
         blocks = [tuple(int(token) for token in row if token >= 0) for row in distinct]
+        if self._grouped is None:
+            return self.count(dict(zip(blocks, map(int, counts), strict=True)))
         possible = [self.possible(block) for block in blocks]
         for block, count, fine in zip(blocks, counts, possible, strict=True):
             (self.blocks if fine else self.impossible)[block] += int(count)
-        lengths: Counter[int] = Counter()
-        if self._grouped is None:
-            for block, count in zip(blocks, counts, strict=True):
-                lengths[len(block)] += int(count)
-            self.impossible_observations = sum(self.impossible.values())
-        else:
-            members = inverse.reshape(-1, self.group)
-            self._grouped.update(blocks, members)
-            for first in members[:, 0]:
-                lengths[len(blocks[first])] += 1
-            self.impossible_observations += int((~np.array(possible)[members]).any(1).sum())
-        self.lengths.update(lengths)
+        members = inverse.reshape(-1, self.group)
+        self._grouped.update(blocks, members)
+        self.lengths.update(Counter(len(blocks[first]) for first in members[:, 0]))
+        self.impossible_observations += int((~np.array(possible)[members]).any(1).sum())
         self.observations += len(rows) // self.group
+
+    def count(self, blocks: Mapping[Block, int]) -> None:
+        """Independent blocks, each with how often it was seen."""
+        for block, times in blocks.items():
+            (self.blocks if self.possible(block) else self.impossible)[block] += times
+            self.lengths.update({len(block): times})
+            self.observations += times
+        self.impossible_observations = sum(self.impossible.values())
 
     def possible(self, block: Block) -> bool:
         return all(self.target(block[:length])[token] > 0 for length, token in enumerate(block))
@@ -118,31 +120,65 @@ class Sample:
         return log_average([float(ratio) for ratio in ratios]) >= -log(alpha)
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What the blocks so far say: outcome, log capital against "lossless", and the upper bound on the total variation."""
+
+    outcome: str = "inconclusive"
+    capital: float = 0.0
+    bound: float = 1.0
+
+
+def decide(seen: Sample, alpha: float, limit: float) -> Decision:
+    """The rule, a function of accumulated counts: nonconform, conform, or inconclusive, which asks for more blocks.
+
+    Of a lossless subject it says nonconform, however often it is asked and whatever stops it, with probability at most 2 ``alpha``: of its law
+    and of its support at most ``alpha`` each.
+    """
+    capital, bound, lossy = seen.log_capital(), seen.upper_bound(alpha), seen.case.subject.lossy
+    if (capital >= -log(alpha) and not lossy) or seen.impossible_beyond_boundary(alpha):
+        return Decision("nonconform", capital, bound)
+    if bound <= limit or lossy:
+        low, high = seen.lengths.interval(alpha)
+        if high - low <= 2 * float(LENGTH_SLACK):
+            return Decision("conform", capital, bound)
+    return Decision("inconclusive", capital, bound)
+
+
+def watch(seen: Sample, more: Callable[[int], bool], alpha: float, limit: float, first: int = FIRST_LOOK) -> Decision:
+    """Decide after ``first`` blocks, then after twice as many more each time, until it is clear.
+
+    ``more(n)`` adds about n blocks to ``seen``, and says whether there were any left to add.
+    """
+    size, found = first, Decision()
+    while found.outcome == "inconclusive" and more(size):
+        found, size = decide(seen, alpha, limit), min(2 * size, LARGEST_BATCH * 4)
+    return replace(found, outcome="conform") if found.outcome == "inconclusive" and found.bound <= limit else found
+
+
 def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note: str = "") -> tuple[Sample, list[Verdict]]:
     """Independent blocks until the verdicts support, exactness and acceptance are clear or the budget is spent; they share alpha equally."""
     limit = DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance
-    alpha, seen, start = budget.alpha / 3, Sample(case), time.monotonic()
-    source = _Source(case, seed)
-    size, outcome, bound, capital = FIRST_LOOK >> 4 if source.large else FIRST_LOOK, "inconclusive", 1.0, 0.0
+    seen, start, source = Sample(case), time.monotonic(), _Source(case, seed)
+
+    def more(size: int) -> bool:
+        if seen.observations >= budget.blocks or time.monotonic() >= budget.deadline:
+            return False
+        for rows in source.blocks(size, budget.deadline):
+            seen.add(rows)
+        return True
+
     with _seeded(seed):
-        while seen.observations < budget.blocks and time.monotonic() < budget.deadline:
-            for rows in source.blocks(size, budget.deadline):
-                seen.add(rows)
-            capital, bound = seen.log_capital(), seen.upper_bound(alpha)
-            if (capital >= -log(alpha) and not case.subject.lossy) or seen.impossible_beyond_boundary(alpha):
-                outcome = "nonconform"
-                break
-            low, high = seen.lengths.interval(alpha)
-            if (bound <= limit or case.subject.lossy) and high - low <= 2 * float(LENGTH_SLACK):
-                outcome = "conform"
-                break
-            size = min(2 * size, LARGEST_BATCH * 4)
-    if outcome == "inconclusive" and bound <= limit:
-        outcome = "conform"
+        found = watch(seen, more, budget.alpha / 3, limit, FIRST_LOOK >> 4 if source.large else FIRST_LOOK)
     touched(source.caller)
     what = "blocks" if seen.group == 1 else f"drafts of {seen.group} rows"
-    effort = f"{seen.observations} {what} in {time.monotonic() - start:.1f} s, e-value {_scientific(capital)}{note}"
-    return seen, [_support(seen, alpha, effort), _exactness(seen, outcome, bound, limit, effort), _acceptance(seen, alpha, effort)]
+    effort = f"{seen.observations} {what} in {time.monotonic() - start:.1f} s, e-value {_scientific(found.capital)}{note}"
+    return seen, verdicts(seen, found, budget.alpha / 3, limit, effort)
+
+
+def verdicts(seen: Sample, found: Decision, alpha: float, limit: float, effort: str) -> list[Verdict]:
+    """Support, exactness and acceptance; of a lossless subject any of them is nonconform with probability at most 3 ``alpha``."""
+    return [_support(seen, alpha, effort), _exactness(seen, found.outcome, found.bound, limit, effort), _acceptance(seen, alpha, effort)]
 
 
 def _scientific(capital: float) -> str:
