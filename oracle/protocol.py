@@ -6,24 +6,27 @@ answer in time is started anew for the next question; standard error is its own,
 
 import json
 import shlex
-import signal
 import subprocess
 import threading
+import time
 import weakref
-from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 import numpy as np
 
 from .subjects import Subject, SubjectError
+from .supervise import signal_name
 
 VERSION = 1
 ANSWER_LIMIT = 60.0
 """Seconds that a command may take for one answer."""
 
 LONGEST_LINE = 1 << 28
+KEPT_OF_STDERR = 1 << 12
 DECLARES = (
     *("shape", "family", "rows", "dtype", "randomness", "columns", "layout", "uniforms_dtype"),
     *("rows_per_draft", "temperature", "top_k", "top_p"),
@@ -85,7 +88,7 @@ class Command:
         return _padded(blocks, self._width(trees)), np.array(accepted, dtype=np.int64)
 
     def _drawn(self, trees: list[Any], pick: list[int]) -> Arrays:
-        """For each tree as many blocks as there are rows with it, in no particular order."""
+        """For each tree as many blocks as there are rows with it, in random order: counted independent draws are independent again."""
         blocks: list[Sequence[int]] = [()] * len(pick)
         for number, tree in enumerate(trees):
             rows = [row for row, picked in enumerate(pick) if picked == number]
@@ -100,8 +103,8 @@ class Command:
                 drawn += [_tokens(block, f"counts[{place}]")] * times
             if len(drawn) != len(rows):
                 raise SubjectError(f"answered with counts of {len(drawn)} blocks in all, not the {len(rows)} asked for")
-            for row, block in zip(rows, drawn, strict=True):
-                blocks[row] = block
+            for row, nth in zip(rows, np.random.permutation(len(rows)), strict=True):  # in any other order neighbours are alike
+                blocks[row] = drawn[nth]
         return _padded(blocks, self._width(trees)), np.array([len(block) - 1 for block in blocks], dtype=np.int64)
 
     def _width(self, trees: Sequence[Mapping[str, Any]]) -> int:
@@ -120,9 +123,8 @@ class Conversation:
         if not self._words:
             raise SubjectError("the command is empty")
         self.command, self._transcript = command, transcript
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._hello: dict[str, Any] | None = None
-        self._said: deque[str] = deque(maxlen=20)
 
     def hello(self) -> dict[str, Any]:
         """What the command declares.  Raises SubjectError, also when a second start declares something else."""
@@ -144,37 +146,40 @@ class Conversation:
     def _start(self) -> None:
         pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(self._words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise SubjectError(f"cannot start {self.command}: {error.strerror or error}") from None
-        assert self._process.stderr is not None
-        self._said.clear()
-        self._listener = threading.Thread(target=self._said.extend, args=(self._process.stderr,), daemon=True)
-        self._listener.start()
-        weakref.finalize(self, self._process.kill)
+            self._process = process = subprocess.Popen(self._words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the command
+            raise SubjectError(f"cannot start {self.command}: {getattr(error, 'strerror', None) or error}") from None
+        assert process.stdout is not None and process.stderr is not None
+        self._answers, self._said = SimpleQueue[bytes](), bytearray()
+        self._listener = threading.Thread(target=_keep_end, args=(process.stderr, self._said), daemon=True)
+        for thread in (self._listener, threading.Thread(target=_queue_lines, args=(process.stdout, self._answers), daemon=True)):
+            thread.start()
+        weakref.finalize(self, process.kill)
 
     def _exchange(self, message: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-        line, late, process = json.dumps(message), threading.Event(), self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        """The command may neither read nor write, and what it has forked may hold its pipes open: only the clock is waited for."""
+        line, process, deadline = json.dumps(message), self._process, time.monotonic() + ANSWER_LIMIT
+        assert process is not None and process.stdin is not None
+        with suppress(Empty):
+            extra = self._answers.get_nowait()
+            if extra.endswith(b"\n"):
+                self._lost()
+                raise SubjectError(f"answered more than it was asked: {_brief(extra.decode(errors='replace'))}, before the next question")
+            self._answers.put(extra)  # it has ended
         self._note(">", line)
-
-        def end() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(ANSWER_LIMIT, end)
-        timer.start()
+        threading.Thread(target=_write, args=(process.stdin, line.encode() + b"\n"), daemon=True).start()
         try:
-            reply = _exchanged(process.stdin, process.stdout, line)
+            reply = self._answers.get(timeout=deadline - time.monotonic()).decode(errors="replace")
+        except Empty:
+            how = self._lost(f"did not answer within {ANSWER_LIMIT:g} s and was ended")
+            raise SubjectError(how) from None
         except BaseException:
-            self._lost(late.is_set())
+            self._lost()
             raise
-        finally:
-            timer.cancel()
         if not reply.endswith("\n"):
-            how = self._lost(late.is_set())
+            how = self._lost(f"answered a line of more than {LONGEST_LINE} bytes and was ended" if reply else None)
             raise SubjectError(how)
-        self._note("<", reply.rstrip("\n"))
+        self._note("<", reply.rstrip("\r\n"))
         return self._object(reply, keys)
 
     def _object(self, reply: str, keys: tuple[str, ...]) -> dict[str, Any]:
@@ -185,28 +190,26 @@ class Conversation:
         if isinstance(answer, dict) and "error" in answer:
             raise SubjectError(f"said that it failed: {_brief(answer['error'])}")
         if not isinstance(answer, dict) or set(answer) != set(keys):
-            self._lost(late=False)  # out of step: start anew
+            self._lost()  # out of step: start anew
             wanted = " and ".join(f'"{key}"' for key in keys)
             raise SubjectError(f"answered {_brief(reply.strip())}, not an object with {wanted}")
         return answer
 
-    def _lost(self, late: bool) -> str:
-        """End the process and say how it ended, with the last line of its standard error."""
+    def _lost(self, how: str | None = None) -> str:
+        """End the process and say how it ended, unless ``how`` says it, with the last line of its standard error."""
         process, self._process = self._process, None
         assert process is not None
         try:
-            code = process.wait(0.5)
+            code = process.wait(0 if how else 0.5)
+            ended = f"ended with exit status {code}" if code >= 0 else f"died of {signal_name(-code)}"
         except subprocess.TimeoutExpired:
+            ended = "closed its standard output and was ended"
             process.kill()
-            code = process.wait()
+            process.wait()
         self._listener.join(1.0)
-        how = f"the command ended with exit status {code}"
-        if late:
-            how = f"the command did not answer within {ANSWER_LIMIT:g} s and was ended"
-        elif code < 0:
-            how = f"the command died of {signal.Signals(-code).name}"
-        last = next((line.strip() for line in reversed(self._said) if line.strip()), "")
-        return how + (f"; the end of its standard error: {_brief(last)}" if last else "")
+        said = bytes(self._said).decode(errors="replace")
+        last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+        return f"the command {how or ended}" + (f"; the end of its standard error: {_brief(last)}" if last else "")
 
     def _note(self, arrow: str, line: str) -> None:
         if self._transcript:
@@ -214,14 +217,34 @@ class Conversation:
                 out.write(f"{arrow} {line}\n")
 
 
-def _exchanged(stdin: IO[str], stdout: IO[str], line: str) -> str:
-    """The line that comes back, empty when there is none any more."""
-    try:
-        stdin.write(line + "\n")
-        stdin.flush()
-        return stdout.readline(LONGEST_LINE)
-    except (BrokenPipeError, ConnectionResetError, ValueError):
-        return ""
+def _write(stdin: IO[bytes], line: bytes) -> None:
+    left = memoryview(line)
+    with suppress(OSError, ValueError):  # whoever ended does not answer either
+        while left:
+            left = left[stdin.write(left) :]
+
+
+def _queue_lines(stdout: IO[bytes], answers: SimpleQueue[bytes]) -> None:
+    """Every line with its newline, then what has none: the rest of the output, or a line that is too long."""
+    parts, size = list[bytes](), 0
+    with suppress(OSError):
+        while chunk := stdout.read(1 << 20):
+            *lines, rest = chunk.split(b"\n")
+            for line in lines:
+                answers.put(b"".join([*parts, line, b"\n"]))
+                parts, size = [], 0
+            parts.append(rest)
+            size += len(rest)
+            if size > LONGEST_LINE:
+                break
+    answers.put(b"".join(parts) if size > LONGEST_LINE else b"")
+
+
+def _keep_end(stderr: IO[bytes], said: bytearray) -> None:
+    """However much is said, in however long lines, its end is kept."""
+    with suppress(OSError):
+        while chunk := stderr.read(1 << 16):
+            said[:] = (said + chunk)[-KEPT_OF_STDERR:]
 
 
 def _trees(tokens: Any, parents: Any, valid: Any, target: Any, declared: Any) -> list[dict[str, Any]]:

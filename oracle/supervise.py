@@ -87,5 +87,13 @@ def _end_with_parent() -> None:
 
 def _obituary(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
-        return f"crashed: the process died of {signal.Signals(-exitcode).name}"
+        return f"crashed: the process died of {signal_name(-exitcode)}"
     return f"ended the process, with exit status {exitcode}"
+
+
+def signal_name(number: int) -> str:
+    """Its name; real-time signals have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

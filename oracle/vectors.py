@@ -190,12 +190,14 @@ def load(path: Path) -> dict[str, Any]:
     """The vectors of a file.  Raises VectorError when it is not one, naming the entry."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
+    from jsonschema.validators import extend
 
     try:
         vectors = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (OSError, ValueError, RecursionError) as error:
         raise VectorError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    wrong = best_match(Draft202012Validator(_schema()).iter_errors(vectors))
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)  # JSON Schema takes 0.0 for one
+    wrong = best_match(extend(Draft202012Validator, type_checker=whole)(_schema()).iter_errors(vectors))
     if wrong is not None:
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in wrong.absolute_path).lstrip(".")
         message = " ".join(wrong.message.split())

@@ -64,6 +64,8 @@ def test_a_failure_explains_itself_and_can_be_listed(pytester: pytest.Pytester) 
     counted = run(pytester, "-k", "chain-one-draft", "--draftproof-xfails", "all.txt").parseoutcomes()
     assert (counted["xfailed"], counted["failed"]) == (1, len(suite.VERDICTS) - 1)  # a listed test that passes: the list is out of date
     assert run(pytester, "--draftproof-xfails", "missing.txt").ret == pytest.ExitCode.USAGE_ERROR
+    (pytester.path / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    assert run(pytester, "--draftproof-xfails", "binary.txt").ret == pytest.ExitCode.USAGE_ERROR
 
 
 @pytest.mark.parametrize(

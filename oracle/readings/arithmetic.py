@@ -154,6 +154,12 @@ class Number:
     def __float__(self) -> float:
         self._refuse("a uniform used as a plain number: float()")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """What a float has and this has not is refused: an AttributeError the program might catch, and go on in another way."""
+        if name in FLOATS_OWN:
+            self._refuse(f"a uniform used as a plain number: {name}")
+        raise AttributeError(name)
+
     def __hash__(self) -> int:
         self._refuse("a uniform used as a key, or returned")
 
@@ -185,6 +191,19 @@ class Number:
 
         return dispatch(function, args, kwargs or {})
 
+
+FLOATS_OWN = {name for name in dir(float) if not name.startswith("_")}
+
+
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refuse(self: Number, *_: Any) -> NoReturn:
+        self._refuse(f"a uniform used as a plain number: {name}")
+
+    return refuse
+
+
+for _name in ("abs", "pow", "rpow", "mod", "rmod", "divmod", "rdivmod", "rfloordiv", "round", "complex"):
+    setattr(Number, f"__{_name}__", _refusing(f"__{_name}__"))
 
 OPERATORS = {
     "less": ("__lt__", "__gt__"),

@@ -1,6 +1,7 @@
 """The command line: see ``draftproof --help``; each command is a file of ``draftproof.commands``."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in COMMANDS:
         import_module(f"draftproof.commands.{name}").add(commands)
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter still gets the report
     try:
         return int(options.run(options))
     except BrokenPipeError:

@@ -50,8 +50,8 @@ def _entries(config: pytest.Config, name: str) -> dict[str, str]:
     path = Path(name) if Path(name).is_file() else config.rootpath / name
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise pytest.UsageError(f"--draftproof-xfails: cannot read {name}: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise pytest.UsageError(f"--draftproof-xfails: cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     found: dict[str, str] = {}
     for line in lines:
         pattern, _, reason = line.partition("#")

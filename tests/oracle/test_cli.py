@@ -49,6 +49,14 @@ def slow_on_four(drafts, declared, target):
     return answer(drafts, target)
 
 @declare()
+def surrogates(drafts, declared, target):
+    raise ValueError("no file \\udcff\\ud800")
+
+@declare()
+def real_time_signal(drafts, declared, target):
+    os.kill(os.getpid(), 40)
+
+@declare()
 def dies(drafts, declared, target):
     os.kill(os.getpid(), signal.SIGSEGV)
 
@@ -124,6 +132,13 @@ def test_what_a_subject_prints_stays_out_of_the_json(here: Path) -> None:
     assert law["blocks"] == [{"tokens": [0], "accepted": 0, "probability": "1/4"}, {"tokens": [1], "accepted": 0, "probability": "3/4"}]
 
 
+def test_a_message_that_is_no_text(here: Path) -> None:
+    """File names may hold bytes that are not UTF-8: the report is written and printed all the same."""
+    done = cli(here, "check", "engine:surrogates", "--instance", "tiny.json", "--json", "odd.json")
+    assert done.returncode == 2 and r"no file \udcff\ud800" in done.stdout and "Traceback" not in done.stderr
+    assert "no file \udcff\ud800" in json.loads((here / "odd.json").read_text())["errors"][0]["message"]
+
+
 def test_interrupted_from_the_keyboard(here: Path) -> None:
     """What was judged is printed and written."""
     names = ["--instance", "chain-one-draft", "--instance", "chain-block"]
@@ -151,6 +166,7 @@ def test_a_subject_that_ends_the_process(here: Path) -> None:
     ("subject", "said"),
     [
         ("engine:dies", "instance tiny.json: crashed: the process died of SIGSEGV"),
+        ("engine:real_time_signal", "instance tiny.json: crashed: the process died of signal 40"),
         ("engine:hangs", "instance tiny.json: did not come back within the time limit of 1 s"),
         ("engine:strange", "returned None, not a pair (blocks, accepted)"),
     ],

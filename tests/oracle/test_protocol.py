@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,9 @@ def test_a_command_is_not_enumerated(tmp_path: Path) -> None:
         ("if 'blocks' in answer: answer['blocks'][0] = [7]", "emitted [7, -1]: tokens must be below the vocabulary's 3"),
         ("if 'blocks' in answer: answer['accepted'][0] = None", "answered with null in accepted, not an integer"),
         ("if 'blocks' in answer: answer['time'] = 3", 'not an object with "blocks" and "accepted"'),
-        ("if 'blocks' in answer: print(end=''); os.close(1); time.sleep(3)", "the command"),
+        ("if 'blocks' in answer: print(end=''); os.close(1); time.sleep(3)", "the command closed its standard output and was ended"),
+        ("if 'blocks' in answer: os.kill(os.getpid(), 40)", "the command died of signal 40"),
+        ("if 'blocks' in answer: print(json.dumps(answer))", "answered more than it was asked: "),
     ],
 )
 def test_misbehaviour_is_named(tmp_path: Path, misbehaves: str, message: str) -> None:
@@ -150,6 +153,28 @@ def test_no_answer_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(protocol, "ANSWER_LIMIT", 0.5)
     (message,) = said(tmp_path, "if 'blocks' in answer: time.sleep(100)")
     assert "did not answer within 0.5 s and was ended" in message
+
+
+def test_no_answer_in_time_from_one_that_left_its_pipes_to_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killing it closes no pipe, so only the clock can end the wait; nothing is read into the next one's answers."""
+    monkeypatch.setattr(protocol, "ANSWER_LIMIT", 2.0)
+    start = time.monotonic()
+    (message,) = said(tmp_path, "if 'blocks' in answer: time.sleep(20) if os.fork() == 0 else os._exit(3)")
+    assert "did not answer within 2 s and was ended" in message and time.monotonic() - start < 15
+
+
+def test_standard_error_may_be_endless_and_without_lines(tmp_path: Path) -> None:
+    flood = "sys.stderr.write('x' * 10_000_000 + '\\nthe end'); sys.stderr.flush(); sys.exit(5)"
+    conversation = Conversation(program(tmp_path, f"if 'blocks' in answer: {flood}"))
+    with pytest.raises(SubjectError, match="exit status 5; the end of its standard error: the end"):
+        conversation.ask({"verify": {"trees": [], "pick": [], "uniforms": []}}, ("blocks", "accepted"))
+    assert len(conversation._said) <= protocol.KEPT_OF_STDERR
+
+
+def test_a_line_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "LONGEST_LINE", 1 << 16)
+    (message,) = said(tmp_path, "if 'blocks' in answer: print('x' * (1 << 20), end='', flush=True)")
+    assert "answered a line of more than 65536 bytes and was ended" in message
 
 
 @pytest.mark.parametrize(
@@ -216,7 +241,7 @@ class Scripted(Conversation):
     def ask(self, message: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
         return self._object(self._reply, keys)
 
-    def _lost(self, late: bool) -> str:
+    def _lost(self, how: str | None = None) -> str:
         return "ended"
 
 
@@ -249,6 +274,13 @@ def test_malformed_answers_are_errors(reply: str, counts: bool) -> None:
         assert str(error)
     else:
         assert blocks.dtype == accepted.dtype == np.int64 and blocks.shape[0] == accepted.shape[0] == 1
+
+
+def test_counted_blocks_come_in_random_order() -> None:
+    """Counts list equal blocks together; rows that were handed them in that order would not be independent."""
+    verifier = Command(Scripted('{"counts": [[[0], 500], [[1], 500]]}'), "chain", True)
+    blocks, _ = verifier(*(None if rows is None else np.repeat(rows, 1000, axis=0) for rows in ROWS))
+    assert blocks.sum() + 1000 == 500 and 400 < (blocks[1:, 0] != blocks[:-1, 0]).sum() < 600
 
 
 def test_nested_deeper_than_any_parser_goes() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from draftproof.oracle import supervise
-from draftproof.oracle.supervise import WorkerLost, supervised
+from draftproof.oracle.supervise import WorkerLost, signal_name, supervised
 
 WORK = '''
 import os, time
@@ -95,3 +95,7 @@ def test_a_worker_does_not_outlive_its_parent(work: Any) -> None:
             return
         time.sleep(0.1)
     raise AssertionError("the worker goes on")
+
+
+def test_every_signal_has_a_name() -> None:
+    assert signal_name(11) == "SIGSEGV" and signal_name(40) == "signal 40"

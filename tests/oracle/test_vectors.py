@@ -14,7 +14,7 @@ import pytest
 from draftproof.commands import vectors as command
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.vectors import SCHEMA, VectorError, export, load, mistakes
-from draftproof.reference.verifiers import FAMILIES
+from draftproof.reference.verifiers import FAMILIES, family
 
 CHECK = Path(__file__).parents[2] / "examples" / "vectors" / "check_vectors.mjs"
 NAMES = ("chain-one-draft", "chain-ngram", "tree-siblings", "tree-ragged", "tree-greedy-three", "tree-siblings-with-replacement")
@@ -115,6 +115,15 @@ def test_no_file_of_vectors(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(VectorError, match="vectors.json: "):
         load(path)
+
+
+@pytest.mark.parametrize("where", ["tokens", "parents"])
+def test_an_integer_is_no_float(where: str, tmp_path: Path) -> None:
+    """JSON Schema takes 1.0 for an integer; nothing that indexes does."""
+    vectors = export([find("chain-one-draft")], [family("token")])
+    vectors["tapes"][0]["tree"][where] = [float(value) for value in vectors["tapes"][0]["tree"][where]]
+    with pytest.raises(VectorError, match=rf"tapes\[0\].tree.{where}\[1\]: 0.0 is not of type 'integer'"):
+        load(written(vectors, tmp_path))
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

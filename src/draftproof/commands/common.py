@@ -20,10 +20,10 @@ def complain(message: str) -> int:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Whole or not at all: a reader never sees half a file."""
+    """Whole or not at all: a reader never sees half a file.  Lone surrogates, as in the message of an exception, stand as JSON escapes them."""
     draft = path.with_name(path.name + ".part")
     try:
-        draft.write_bytes(content if isinstance(content, bytes) else content.encode())
+        draft.write_bytes(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)
