@@ -59,6 +59,8 @@ def _print(result: "Selftest", seconds: float) -> None:
     from draftproof.oracle.faults import WAYS
 
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)  # as in the log of a build: columns whole
     shown = Table(title="planted faults, by kind", title_justify="left")
     for column in ("kind", "faults", *WAYS, "blocks", "seconds", "ratio"):
         shown.add_column(column, justify="left" if column in WAYS else "right")
