@@ -108,7 +108,7 @@ def test_one_row_at_a_time() -> None:
 def test_impossible_tokens() -> None:
     def verify(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray, generator: np.random.Generator) -> Arrays:
         always = np.ones(len(drafts), dtype=int)
-        return emitted(drafts[:, :1], always, inverse_cdf(target[:, 1], generator.random(len(drafts))))
+        return emitted(drafts, always, inverse_cdf(target[:, 1], generator.random(len(drafts))))
 
     support, exactness, _ = three(subject(verify), "chain-zero-target", tolerance=0.9)
     assert (support.outcome, exactness.outcome) == ("nonconform", "nonconform")
