@@ -23,6 +23,8 @@ def add(commands: Any) -> None:
     limit = "per instance (default 120); a subject stuck in native code is ended 10 s later"
     command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help=limit)
     command.add_argument("--strict", action="store_true", help="count boundary events of mass at most 2^-23")
+    less = "after a failure, look for the smallest instance that still fails, for this many seconds (default 10), and print it"
+    command.add_argument("--shrink", type=positive, nargs="?", const=10.0, metavar="SECONDS", help=less)
     command.add_argument("--json", type=Path, metavar="OUT", help="write the report to this file")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(run=run)
@@ -74,7 +76,33 @@ def run(options: argparse.Namespace) -> int:
     print(report)
     if report.outcome == "error" and not report.errors:
         return complain("nothing was judged: no instance suits this subject")
+    if options.shrink is not None:
+        show_smallest(report, sources, options)
     return report.exit_code
+
+
+def show_smallest(report: Any, sources: list[dict[str, Any]] | None, options: argparse.Namespace) -> None:
+    """Shrink and print the first failure of every subject; why not, where it cannot be shrunk."""
+    from draftproof.oracle.shrink import VERDICTS, shrink_task
+    from draftproof.oracle.supervise import WorkerLost, supervised
+
+    for subject in report.subjects:
+        wrong = [one for one in report.of(subject).verdicts if one.outcome == "nonconform"]
+        failed = [one for one in wrong if one.verdict in VERDICTS]
+        if not failed:
+            if wrong:
+                print(f"\nnot shrunk: {subject}: there is no instance behind the verdict {wrong[0].verdict}")
+            continue
+        first = min(failed, key=lambda one: VERDICTS.index(one.verdict))
+        source = next((one for one in sources or () if one["name"] == first.instance.partition(" lifted by ")[0]), None)
+        work = {key: getattr(options, key) for key in ("tolerance", "strict", "alpha", "seed")}
+        work |= {"spec": options.subject, "source": source, "failed": first, "seconds": options.shrink}
+        print()
+        try:
+            for _, text in supervised(shrink_task, work, options.time_limit + options.shrink):
+                print(text)
+        except WorkerLost as lost:
+            print(f"not shrunk: {subject}: {lost}")
 
 
 def list_lifts() -> int:
