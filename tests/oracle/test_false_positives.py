@@ -11,7 +11,7 @@ import pytest
 from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.eprocess import stream_log_e_value
-from draftproof.oracle.sampling import FIRST_LOOK, Sample, verdicts, watch
+from draftproof.oracle.sampling import FIRST_LOOK, Sample, watch
 
 
 def _benchmark() -> ModuleType:
@@ -77,19 +77,22 @@ def test_capitals_are_those_of_the_decision() -> None:
     one = float(streams.chances @ streams.lengths)
     lengths = streams.length_capitals(counts)
     for run, look in np.ndindex(lengths.shape):
-        alpha = min(2 * np.exp(-lengths[run, look]), 0.999)  # the level at which the exact mean is just excluded
-        low, high = streams.sample(counts[run, look]).lengths.interval(alpha * 0.99)
+        seen, just = streams.sample(counts[run, look]).lengths, 2 * np.exp(-lengths[run, look])  # the level at which the exact mean is excluded
+        low, high = seen.interval(just * 0.999)
         assert low <= one <= high
+        low, high = seen.interval(just * 1.001)
+        assert not low <= one <= high
 
 
 def test_looks_are_those_of_the_real_thing() -> None:
-    seen, sizes = Sample(measured.Streams(Case(SUBJECT, find("chain-one-draft"))).case), list[int]()
+    streams, rng = measured.Streams(Case(SUBJECT, find("chain-one-draft"))), np.random.default_rng(2)
+    seen, looks = Sample(streams.case), list[int]()
 
     def more(size: int) -> bool:
-        sizes.append(size)
-        seen.count({(2,): size})  # far from conform: goes on as long as there are blocks
-        return len(sizes) < 4
+        new = streams.draw(1, np.array([size]), rng)[0, 0]
+        seen.count({block: int(times) for block, times in zip(streams.blocks, new, strict=True)})
+        looks.append(seen.observations)
+        return len(looks) <= len(measured.LOOKS)
 
-    found = watch(seen, more, 1e-300, 0.0)
-    assert list(np.cumsum(sizes)[:4]) == list(measured.LOOKS) and sizes[0] == FIRST_LOOK
-    assert found.capital > 0 and [one.verdict for one in verdicts(seen, found, 1e-9, 0.0, "")] == ["support", "exactness", "acceptance"]
+    found = watch(seen, more, measured.ALPHA, 0.0)  # a tolerance of zero: goes on as long as there are blocks
+    assert found.outcome == "inconclusive" and looks[:4] == list(measured.LOOKS) and looks[0] == FIRST_LOOK
