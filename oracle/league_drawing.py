@@ -13,10 +13,10 @@ WIDTH = 820.0
 
 
 def draw(means: Sequence[Mean]) -> Drawing:
-    """Mean E[L] from 1 (nothing accepted) up, with its share of the ceiling; subjects, and rules that are not lossless, stand out."""
+    """Mean E[L] from 1 (nothing accepted) up, with its share of the ceiling if known; subjects, and rules that are not lossless, stand out."""
     groups = [(scheme, list(rows)) for scheme, rows in groupby(means, key=lambda mean: mean.scheme)]
     page = Drawing(WIDTH, 30 + sum(34 + ROW * len(rows) for _, rows in groups), "Mean block length by verifier and drafting scheme")
-    most = max((float(max(mean.length, mean.ceiling)) for mean in means), default=2.0)
+    most = max((float(max(mean.length, mean.ceiling or 1)) for mean in means), default=2.0)
     scale = (WIDTH - LEFT - RIGHT) / max(most - 1, 1e-9)
 
     def across(length: float) -> float:
@@ -36,8 +36,9 @@ def draw(means: Sequence[Mean]) -> Drawing:
             page.line([(LEFT, y - 4), (max(across(float(mean.length)), LEFT + 1), y - 4)], colour=colour, width=BAR)
             page.text(WIDTH - RIGHT + 8, y, f"{float(mean.length):.4f}")
             said = {True: "", False: "  not lossless", None: "  undecided"}[mean.lossless]
-            page.text(WIDTH - RIGHT + 62, y, f"{float(mean.length / mean.ceiling):.1%}{said}")
-        ceiling = across(float(rows[0].ceiling))
-        page.line([(ceiling, top), (ceiling, y + 4)], dashed=True)
+            page.text(WIDTH - RIGHT + 62, y, (f"{float(mean.length / mean.ceiling):.1%}" if mean.ceiling else "?") + said)
+        if rows[0].ceiling:
+            ceiling = across(float(rows[0].ceiling))
+            page.line([(ceiling, top), (ceiling, y + 4)], dashed=True)
         y += 6
     return page

@@ -1,8 +1,10 @@
 """The league: who is in it, what is said of each, as table, JSON and picture."""
 
 import json
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from draftproof.oracle import league
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.league import generated, means, random_instance, shortened, standing
 from draftproof.oracle.subjects import load
+from draftproof.oracle.supervise import WorkerLost
 from draftproof.reference.blocks import block_law
 from draftproof.reference.growth import expected_length
 from draftproof.reference.rational import fraction
@@ -27,10 +30,10 @@ def test_every_family_that_admits_the_instance_is_in_it() -> None:
         found = standing(given)
         assert {row.verifier for row in found.rows} == {rule.name for rule in FAMILIES.values() if rule.admits(given)} and not found.left_out
         assert [row.length for row in found.rows] == sorted((row.length for row in found.rows), reverse=True)
-        assert found.ceiling == fraction(ceiling_of(problem_of(given.target, given.topology, given.scheme)).ceiling) and found.gap == 0
+        assert found.top.ceiling == fraction(ceiling_of(problem_of(given.target, given.topology, given.scheme)).ceiling) and found.top.gap == 0
         for row in found.rows:
             law = block_law(family(row.verifier), given.target, given.topology, given.scheme)
-            assert row.length == fraction(expected_length(law)) <= found.ceiling and row.lossless
+            assert row.length == fraction(expected_length(law)) <= found.top.ceiling and row.lossless
 
 
 def test_rules_that_would_take_too_long_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +46,7 @@ def test_rules_that_would_take_too_long_are_named(monkeypatch: pytest.MonkeyPatc
 def test_subjects_stand_beside_the_references() -> None:
     good, bad = load("draftproof.oracle.faults.chains:accepts_at_equality"), load(f"{CHAINS}:always_accepts")
     rows = {row.verifier.rpartition(":")[2]: row for row in standing(find("chain-block"), [*good, *bad]).rows}
-    assert rows["always_accepts"].lossless is False and rows["always_accepts"].length == 3 > standing(find("chain-block")).ceiling
+    assert rows["always_accepts"].lossless is False and rows["always_accepts"].length == 3 > (standing(find("chain-block")).top.ceiling or 0)
     assert rows["always_accepts"].remark == rows["accepts_at_equality"].remark == "enumerate" and rows["always_accepts"].distance > 0.1
     assert rows["accepts_at_equality"].lossless is True
     assert abs(rows["accepts_at_equality"].length - rows["recursive_rejection"].length) < Fraction(1, 10**6)
@@ -54,13 +57,13 @@ def test_means_are_means() -> None:
     standings = [standing(one) for one in given]
     for mean in means(standings):
         rows = [next(row for row in one.rows if row.verifier == mean.verifier) for one in standings]
-        assert mean.length == sum(row.length for row in rows) / 3 and mean.ceiling == sum(one.ceiling for one in standings) / 3
+        assert mean.length == sum(row.length for row in rows) / 3 and mean.ceiling == sum(one.top.ceiling or 0 for one in standings) / 3
         assert (mean.instances, mean.lossless, mean.scheme) == (3, True, "greedy")
 
 
 def test_one_lossy_instance_makes_a_verifier_lossy() -> None:
     rows = [league.Row("x", Fraction(2), lossless, distance=0.5 * (lossless is False)) for lossless in (True, None, False)]
-    made = [league.Standing("i", "chain", Fraction(3), Fraction(0), [row]) for row in rows]
+    made = [league.Standing("i", "chain", league.Top(Fraction(3), Fraction(0)), [row]) for row in rows]
     assert [means(made[:count])[0].lossless for count in (1, 2, 3)] == [True, None, False]
     assert means(made)[0].as_dict()["total_variation"] == 0.5
 
@@ -72,6 +75,72 @@ def test_generated_families() -> None:
     assert len({json.dumps(dict(one.source["target"])) for one in found[:4]}) == 1 and found[0].source["target"] != found[4].source["target"]
     assert found[0].source["target"] != next(generated(3, 2, 2, 8, 1)).source["target"]
     assert [(one.scheme_name, one.is_chain) for one in generated(3, 1, 2, 7, 2)] == [("chain", True)] * 2
+
+
+class Lost:
+    """In place of a worker process: the task in this one, lost where ``silent`` says."""
+
+    def __init__(self, silent: tuple[str, ...]):
+        self.silent = silent
+
+    def __call__(self, task: Callable[..., None], arguments: dict[str, Any], time_limit: float) -> Iterator[Any]:
+        sent: list[Any] = []
+
+        def send(message: Any) -> None:
+            if sent and sent[-1][0] == "at" and sent[-1][1] in self.silent:
+                raise WorkerLost(f"did not come back within {time_limit:g} s")
+            sent.append(message)
+
+        return self.until_lost(task, arguments, send, sent)
+
+    def until_lost(self, task: Callable[..., None], arguments: dict[str, Any], send: Callable[[Any], None], sent: list[Any]) -> Iterator[Any]:
+        lost = None
+        try:
+            task(send, **arguments)
+        except WorkerLost as error:
+            lost = error
+        yield from sent
+        if lost:
+            raise lost
+
+
+def test_a_ceiling_that_does_not_come_costs_only_itself(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Rows stay, shares are not known; the other instances, and what comes after a slow reference, are not touched."""
+    whole = standing(find("tree-siblings"))
+    monkeypatch.setattr(league, "supervised", Lost((league.THE_CEILING, "traversal")))
+    names = ["tree-siblings", "tree-greedy"]
+    found = list(league.played([find(name) for name in names], [], 0, 7.0))
+    assert [one.instance for one in found] == names and all(one.top.ceiling is None and one.late == ["traversal"] for one in found)
+    assert "did not come back within 7 s" in found[0].top.reason
+    assert list(found[0].rows) == [row for row in whole.rows if row.verifier != "traversal"]
+    assert run(*names, "--time-limit", "7", "--plot", str(tmp_path / "p.svg")) == 0
+    out = capsys.readouterr().out
+    assert "tree-siblings: without replacement drafting, no certified ceiling" in out
+    assert ["recursive_rejection", "1.764286", "-", "yes"] in [line.split() for line in out.splitlines()]
+    assert "  tree-greedy: not done within the time limit: traversal" in out and "  tree-greedy: no certified ceiling, its computation did not" in out
+    assert run("--random", "3,2,1,5,1", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {mean["share"] for mean in said["means"]} == {mean["ceiling"] for mean in said["means"]} == {None}
+    assert said["incomplete"][0]["instance"] == "random-0-with_replacement" and "did not come back" in said["incomplete"][0]["no_ceiling"]
+
+
+def test_means_over_instances_some_of_which_have_no_ceiling() -> None:
+    tops = [league.Top(Fraction(3), Fraction(0)), league.Top(reason="too many")]
+    mean = means([league.Standing(str(place), "chain", top, [league.Row("x", Fraction(2), True)]) for place, top in enumerate(tops)])[0]
+    assert mean.length == 2 and mean.ceiling is None and mean.as_dict()["share"] is None
+
+
+def test_too_many_trees_cost_only_the_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("draftproof.reference.transport.exact_simplex.MAX_PATHS", 1)
+    found = standing(find("tree-siblings"))
+    assert len(found.rows) == 5 and found.top.ceiling is None and "the exact simplex method takes 1" in found.top.reason
+    assert found.as_dict()["no_ceiling"] == found.top.reason and found.as_dict()["ceiling"] is None
+
+
+def test_a_subject_that_does_not_come_back_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(league, "supervised", Lost((f"{CHAINS}:always_accepts",)))
+    assert run("chain-block", "--subject", f"{CHAINS}:always_accepts") == 2
+    assert "chain-block: " in (error := capsys.readouterr().err) and "always_accepts did not come back" in error
 
 
 def test_names_are_shortened_from_the_left() -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .common import SUBJECT_HELP, Progress, complain, decimal, positive, seed, write
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from draftproof.oracle.league import Mean, Row, Standing
 
 MOST_ROWS = 100_000
@@ -27,7 +29,7 @@ def add(commands: Any) -> None:
     command.add_argument("--random", type=_family, metavar="V,k,depth,seed,count", help="random targets and drafts instead, drafted by every scheme")
     command.add_argument("--subject", action="append", default=[], metavar="SUBJECT", help=f"add a row: {SUBJECT_HELP}")
     command.add_argument("--seed", type=seed, default=0, help="seed of a subject that has to be sampled (default 0)")
-    command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help="per instance (default 120)")
+    command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help="per verifier and per ceiling (default 120)")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument("--plot", type=Path, metavar="OUT", help="draw the means as bars: OUT.svg, or OUT.png (which needs pillow)")
     command.add_argument("--quiet", action="store_true", help="no progress")
@@ -42,23 +44,18 @@ def run(options: argparse.Namespace) -> int:
         return complain(f"cannot draw {options.plot}: give a file name that ends in .svg or .png")
     if options.plot and not options.plot.resolve().parent.is_dir():
         return complain(f"cannot write {options.plot}: no folder {options.plot.resolve().parent}")
-    from draftproof.oracle.league import generated, league_task, means
-    from draftproof.oracle.supervise import WorkerLost, supervised
+    from draftproof.oracle.league import generated, means, played
     from draftproof.oracle.tasks import UsageError, instance_named
 
     try:
         instances = list(generated(*options.random)) if options.random else [instance_named(name) for name in options.instances]
-        sources = [{**instance.source, "name": instance.name} for instance in instances]
-        arguments = {"sources": sources, "subjects": options.subject, "seed": options.seed, "time_limit": options.time_limit}
         standings: list[Standing] = []
         with Progress(options.quiet) as progress:
             progress.show(instances[0].name, 0, len(instances))
-            for kind, message in supervised(league_task, arguments, options.time_limit):
-                if kind == "fatal":
-                    return complain(message)
-                standings.append(message)
-                progress.show(message.instance, len(standings), len(instances))
-    except (UsageError, WorkerLost) as error:
+            for one in played(instances, options.subject, options.seed, options.time_limit):
+                standings.append(one)
+                progress.show(one.instance, len(standings), len(instances))
+    except UsageError as error:
         return complain(str(error))
     overall = means(standings)
     if options.plot:
@@ -71,11 +68,13 @@ def run(options: argparse.Namespace) -> int:
             return complain(f"cannot draw {options.plot}: {error}")
     if options.json:
         shown = [] if options.random else [one.as_dict() for one in standings]
-        print(json.dumps({"instances": shown, "means": [mean.as_dict() for mean in overall]}))
+        incomplete = [{"instance": one.instance, "no_ceiling": one.top.reason, "late": list(one.late)} for one in standings if _incomplete(one)]
+        print(json.dumps({"instances": shown, "means": [mean.as_dict() for mean in overall], "incomplete": incomplete}))
     else:
         tables = [] if options.random else [_one(standing) for standing in standings]
         several = overall if options.random else [mean for mean in overall if sum(one.scheme == mean.scheme for one in standings) > 1]
-        print("\n\n".join([*tables, *_means(several)]))
+        notes = [line for one in standings if options.random and _incomplete(one) for line in _notes(one)]
+        print("\n\n".join([*tables, *_means(several), *(["\n".join(notes)] if notes else [])]))
     return 0
 
 
@@ -91,11 +90,23 @@ def _family(text: str) -> tuple[int, ...]:
 
 def _one(standing: "Standing") -> str:
     """The table of one instance."""
-    gap = "" if standing.gap == 0 else f" (known to within {decimal(str(standing.gap))})"
-    exact = "" if len(str(standing.ceiling)) > 20 or standing.ceiling.denominator == 1 else f"{standing.ceiling} = "
-    title = f"{standing.instance}: {_drafting(standing.scheme)}, ceiling {exact}{float(standing.ceiling):.6f}{gap}"
+    ceiling, gap = standing.top.ceiling, standing.top.gap
+    within = f" (known to within {decimal(str(gap))})" if gap else ""
+    exact = "" if ceiling is None or len(str(ceiling)) > 20 or ceiling.denominator == 1 else f"{ceiling} = "
+    known = "no certified ceiling" if ceiling is None else f"ceiling {exact}{float(ceiling):.6f}{within}"
     left_out = [f"  left out, with too many draft trees to replay: {', '.join(standing.left_out)}"] if standing.left_out else []
-    return "\n".join([title, *_lines("E[L]", [(row, row.remark) for row in standing.rows], [standing.ceiling] * len(standing.rows)), *left_out])
+    rows = _lines("E[L]", [(row, row.remark) for row in standing.rows], [ceiling] * len(standing.rows)) if standing.rows else []
+    return "\n".join([f"{standing.instance}: {_drafting(standing.scheme)}, {known}", *rows, *left_out, *(f"  {note}" for note in _notes(standing))])
+
+
+def _incomplete(standing: "Standing") -> bool:
+    return standing.top.ceiling is None or bool(standing.late)
+
+
+def _notes(standing: "Standing") -> list[str]:
+    """What is missing, and why."""
+    late = [f"{standing.instance}: not done within the time limit: {', '.join(standing.late)}"] if standing.late else []
+    return [*late, *([f"{standing.instance}: no certified ceiling, {standing.top.reason}"] if standing.top.ceiling is None else [])]
 
 
 def _means(means: "Sequence[Mean]") -> list[str]:
@@ -105,7 +116,8 @@ def _means(means: "Sequence[Mean]") -> list[str]:
         rows = list(group)
         count = max(mean.instances for mean in rows)
         ceiling = next(mean.ceiling for mean in rows if mean.instances == count)
-        title = f"{_drafting(scheme)}, {count} instance{'s' * (count > 1)}, mean ceiling {float(ceiling):.6f}"
+        known = "no mean ceiling" if ceiling is None else f"mean ceiling {float(ceiling):.6f}"
+        title = f"{_drafting(scheme)}, {count} instance{'s' * (count > 1)}, {known}"
         remarks = [(mean, mean.remark if mean.instances == count else f"on {mean.instances} of {count}") for mean in rows]
         out.append("\n".join([title, *_lines("mean E[L]", remarks, [mean.ceiling for mean in rows])]))
     return out
@@ -115,7 +127,7 @@ def _drafting(scheme: str) -> str:
     return f"{scheme.replace('_', ' ')} drafting"
 
 
-def _lines(length: str, rows: "Sequence[tuple[Row | Mean, str]]", ceilings: Sequence[Any]) -> list[str]:
+def _lines(length: str, rows: "Sequence[tuple[Row | Mean, str]]", ceilings: "Sequence[Fraction | None]") -> list[str]:
     """A header and one line a verifier; eighty columns hold it."""
     from draftproof.oracle.league import shortened
 
@@ -124,10 +136,14 @@ def _lines(length: str, rows: "Sequence[tuple[Row | Mean, str]]", ceilings: Sequ
     return [
         f"  {'':<{width}}  {length:>9}  {'of ceiling':>10}  lossless",
         *(
-            f"  {name:<{width}}  {float(row.length):9.6f}  {float(row.length / ceiling):10.2%}  {_lossless(row):<11}  {remark}".rstrip()
+            f"  {name:<{width}}  {float(row.length):9.6f}  {_share(row, ceiling):>10}  {_lossless(row):<11}  {remark}".rstrip()
             for name, (row, remark), ceiling in zip(names, rows, ceilings, strict=True)
         ),
     ]
+
+
+def _share(row: "Row | Mean", ceiling: "Fraction | None") -> str:
+    return "-" if ceiling is None else f"{float(row.length / ceiling):.2%}"
 
 
 def _lossless(row: "Row | Mean") -> str:
