@@ -7,19 +7,24 @@ anew from the instance in the certificate.  A certificate that does not prove wh
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from itertools import count
 from math import lcm
 from typing import Any
 
 from ..instances import Instance, InstanceError, parse
 from ..models import MissingRow
-from ..rational import fraction
+from ..rational import decimal, fraction
 from ..trees import Slot
 
 Path = tuple[int, ...]
 
-MOST_DRAWS = 5_000_000
+MOST_DRAWS = 500_000
+"""Steps of listing draft trees; beyond them a file that asks for more is not waited for."""
+
+BITS_SHOWN = 1000
+"""Numbers up to this long are shown whole."""
 
 _PATH = re.compile(r"([0-9]{1,9}( [0-9]{1,9})*)?")
 _NUMBER = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
@@ -53,32 +58,29 @@ def check_node(certificate: Mapping[str, Any]) -> str:
         if members not in used or token[0] not in members or token not in given:
             raise Rejected(f"plan: token {token[0]} of set {_spell(members)} is not there to give")
         if mass < 0:
-            raise Rejected(f"plan: mass {mass} on token {token[0]} of set {_spell(members)} is negative")
+            raise Rejected(f"plan: mass {_say(mass)} on token {token[0]} of set {_spell(members)} is negative")
         used[members].append(mass)
         given[token].append(mass)
     for members, masses in used.items():
         if (taken := _total(masses)) > sets[members]:
-            raise Rejected(f"plan: set {_spell(members)} is used with {taken} > its probability {sets[members]}")
+            raise Rejected(f"plan: set {_spell(members)} is used with {_say(taken)} > its probability {_say(sets[members])}")
     for token, masses in given.items():
         if (taken := _total(masses)) > (owed := capacity * target[token]):
-            raise Rejected(f"plan: token {_spell(token)} is given {taken} > a p = {owed}")
+            raise Rejected(f"plan: token {_spell(token)} is given {_say(taken)} > a p = {_say(owed)}")
     total = _total(mass for masses in used.values() for mass in masses)
-    _require(total >= optimum, f"plan: its total {total} < the stated optimum {optimum}")
+    _require(total >= optimum, f"plan: its total {_say(total)} < the stated optimum {_say(optimum)}")
     inside = {token for token in _field(certificate, "cut", list) if isinstance(token, int)}
     bound = 1 + capacity * _total(weight for token, weight in target.items() if token[0] in inside)
     bound -= _total(weight for members, weight in sets.items() if inside.issuperset(members))
-    _require(bound <= optimum, f"cut: 1 + a p(A) - Pr(set inside A) = {bound} > the stated optimum {optimum}")
-    return f"no lossless rule goes on with probability above {optimum}, and a plan reaches it"
+    _require(bound <= optimum, f"cut: 1 + a p(A) - Pr(set inside A) = {_say(bound)} > the stated optimum {_say(optimum)}")
+    return f"no lossless rule goes on with probability above {_say(optimum)}, and a plan reaches it"
 
 
 def check_tree(certificate: Mapping[str, Any]) -> str:
     """Check the ceiling of a whole instance.  Raises Rejected."""
     try:
         instance = parse(_field(certificate, "instance", dict))
-        trees: dict[frozenset[Path], Fraction] = {}
-        for number, (paths, probability) in enumerate(_trees(instance, instance.topology, ())):
-            _require(number < MOST_DRAWS, f"instance: more than {MOST_DRAWS} ways to draw a tree are not listed")
-            trees[paths] = trees.get(paths, Fraction(0)) + probability
+        trees = _trees(instance)
         nodes = sorted({path for paths in trees for path in paths}, key=lambda path: (len(path), path))
         step = {path: fraction(instance.target(path[:-1])[path[-1]]) for path in nodes if path}
     except (InstanceError, MissingRow) as error:
@@ -86,8 +88,8 @@ def check_tree(certificate: Mapping[str, Any]) -> str:
     ceiling, reached, gap = (_stated(certificate, name) for name in ("ceiling", "reached", "gap"))
     _check_bound(certificate, trees, nodes, step, ceiling)
     _check_reached(certificate, trees, nodes, step, reached)
-    _require(ceiling - reached <= gap, f"gap: {ceiling} - {reached} > the stated gap {gap}")
-    return f"no lossless verifier has E[L] above {ceiling}, and one has at least {reached}"
+    _require(ceiling - reached <= gap, f"gap: {_say(ceiling)} - {_say(reached)} > the stated gap {_say(gap)}")
+    return f"no lossless verifier has E[L] above {_say(ceiling)}, and one has at least {_say(reached)}"
 
 
 def _check_bound(
@@ -97,14 +99,16 @@ def _check_bound(
     for path, value in _path_keys(_field(certificate, "multipliers", dict)).items():
         _require(path in multiplier, f"multipliers: no draft tree has the path {_spell(path)}")
         multiplier[path] = _number(value, "multiplier", path)
-        _require(multiplier[path] >= 0, f"multipliers: {_spell(path)} has {value} < 0")
+        _require(multiplier[path] >= 0, f"multipliers: {_spell(path)} has {_say(multiplier[path])} < 0")
+    below = dict.fromkeys(nodes, Fraction(0))
+    for child, value in multiplier.items():
+        below[child[:-1]] += value * step[child]
     worth: dict[Path, Fraction] = {}
     for path in nodes:
-        below = (value * step[child] for child, value in multiplier.items() if child[:-1] == path)
-        gain = 1 - multiplier.get(path, Fraction(0)) + sum(below, Fraction(0))
+        gain = 1 - multiplier.get(path, Fraction(0)) + below[path]
         worth[path] = gain + worth[path[:-1]] if path else gain
     bound = sum((probability * max(map(worth.__getitem__, paths)) for paths, probability in trees.items()), Fraction(0))
-    _require(bound <= ceiling, f"multipliers: sum_T Q(T) max_v C(v) = {bound} > the stated ceiling {ceiling}")
+    _require(bound <= ceiling, f"multipliers: sum_T Q(T) max_v C(v) = {_say(bound)} > the stated ceiling {_say(ceiling)}")
 
 
 def _check_reached(
@@ -113,48 +117,58 @@ def _check_reached(
     accepted, seen = dict.fromkeys(nodes, Fraction(0)), set[frozenset[Path]]()
     for entry in _field(certificate, "acceptance", list):
         paths = frozenset([(), *(_path(path) for path in _field(entry, "tree", list))])
-        _require(paths in trees and paths not in seen, f"acceptance: {_named(paths)} is not a draft tree of the instance, or listed twice")
+        if paths not in trees or paths in seen:
+            raise Rejected(f"acceptance: {_named(paths)} is not a draft tree of the instance, or listed twice")
         seen.add(paths)
         total = Fraction(0)
         for path, value in _path_keys(_field(entry, "accepted", dict)).items():
             mass = _number(value, "acceptance of", path)
-            _require(path in paths and mass >= 0, f"acceptance: {value} of node {_spell(path)} in {_named(paths)} is negative or not in the tree")
+            if path not in paths or mass < 0:
+                raise Rejected(f"acceptance: {_say(mass)} of node {_spell(path)} in {_named(paths)} is negative or not in the tree")
             total += mass
             for depth in range(len(path) + 1):
                 accepted[path[:depth]] += trees[paths] * mass
-        _require(total == 1, f"acceptance: the nodes of {_named(paths)} are accepted with {total}, not 1, in total")
-    for paths in trees:
-        _require(paths in seen, f"acceptance: {_named(paths)} is missing")
+        if total != 1:
+            raise Rejected(f"acceptance: the nodes of {_named(paths)} are accepted with {_say(total)}, not 1, in total")
+    if missing := [paths for paths in trees if paths not in seen]:
+        raise Rejected(f"acceptance: {_named(missing[0])} is missing")
     for path, share in step.items():
         most = accepted[path[:-1]] * share
-        _require(accepted[path] <= most, f"growth: f({_spell(path)}) = {accepted[path]} > f({_spell(path[:-1])}) p = {most}")
+        if accepted[path] > most:
+            raise Rejected(f"growth: f({_spell(path)}) = {_say(accepted[path])} > f({_spell(path[:-1])}) p = {_say(most)}")
     total = sum(accepted.values(), Fraction(0))
-    _require(total >= reached, f"acceptance: sum_u f(u) = {total} < the stated {reached}")
+    _require(total >= reached, f"acceptance: sum_u f(u) = {_say(total)} < the stated {_say(reached)}")
 
 
-def _trees(instance: Instance, slot: Slot, path: Path) -> Iterator[tuple[frozenset[Path], Fraction]]:
-    """Every way to draw the tree from ``path`` down, with its probability: children one by one, each with all there is below it."""
+def _trees(instance: Instance) -> dict[frozenset[Path], Fraction]:
+    """The law of the draft tree: children one by one, each with all there is below it; ways to the same tree are added up as they come."""
+    steps = count(1)
 
-    def siblings(elders: Path) -> Iterator[tuple[frozenset[Path], Fraction]]:
+    def drawn(slot: Slot, path: Path, elders: Path) -> dict[frozenset[Path], Fraction]:
+        """The trees at ``path`` without their eldest children."""
         law = instance.scheme(slot, path, elders) if len(elders) < len(slot) else None
         if law is None:
-            yield frozenset([path]), Fraction(1)
-            return
+            return {frozenset([path]): Fraction(1)}
+        found: dict[frozenset[Path], Fraction] = {}
         for token, weight in law.items():
-            for younger, rest in siblings((*elders, token)):
-                for below, inside in subtrees(len(elders), token):
-                    yield younger | below, fraction(weight) * rest * inside
+            younger = drawn(slot, path, (*elders, token))
+            for below, inside in subtrees(slot[len(elders)], (*path, token)).items():
+                share = fraction(weight) * inside
+                for others, rest in younger.items():
+                    if next(steps) > MOST_DRAWS:
+                        raise Rejected(f"instance: more than {MOST_DRAWS} ways to draw a tree are not listed")
+                    paths = others | below
+                    found[paths] = found.get(paths, Fraction(0)) + share * rest
+        return found
 
-    def subtrees(rank: int, token: int) -> list[tuple[frozenset[Path], Fraction]]:
-        if (rank, token) not in drawn:
-            merged: dict[frozenset[Path], Fraction] = {}
-            for below, inside in _trees(instance, slot[rank], (*path, token)):
-                merged[below] = merged.get(below, Fraction(0)) + inside
-            drawn[rank, token] = list(merged.items())
-        return drawn[rank, token]
+    known: dict[tuple[Slot, Path], dict[frozenset[Path], Fraction]] = {}
 
-    drawn: dict[tuple[int, int], list[tuple[frozenset[Path], Fraction]]] = {}
-    return siblings(())
+    def subtrees(slot: Slot, path: Path) -> dict[frozenset[Path], Fraction]:
+        if (slot, path) not in known:
+            known[slot, path] = drawn(slot, path, ())
+        return known[slot, path]
+
+    return drawn(instance.topology, (), ())
 
 
 def _total(numbers: Iterable[Fraction]) -> Fraction:
@@ -196,6 +210,12 @@ def _path(text: Any) -> Path:
 
 def _path_keys(entries: Mapping[str, Any]) -> dict[Path, Any]:
     return {_path(key): value for key, value in entries.items()}
+
+
+def _say(number: Fraction) -> str:
+    """A number in a message; of one that is too long to be read, or for Python to print, the first digits."""
+    long = max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS_SHOWN
+    return f"about {decimal(number, 17)}" if long else str(number)
 
 
 def _spell(path: Path) -> str:

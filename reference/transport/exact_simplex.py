@@ -18,7 +18,8 @@ from itertools import count
 from ..laws import ONE, ZERO
 from ..models import Prefix
 from ..rational import Rational, rational
-from .tree import Acceptance, Paths, Problem, proved, reached, solve, worth_of
+from .node_bound import closed_form
+from .tree import Acceptance, Paths, Problem, TooManyTrees, proved, reached, solve, worth_of
 
 Choice = Mapping[Paths, Prefix]
 """The accepted node of every draft tree."""
@@ -27,6 +28,9 @@ PATIENCE = 200
 """Steps after which a gap of at most ``CLOSE`` will do: rows over many orders of magnitude make for long numbers and many steps."""
 
 CLOSE = rational("1e-9")
+
+MAX_PATHS = 1000
+"""The inverse has this many rows and columns of exact numbers."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,17 @@ class Column:
 
 
 def ceiling_of(problem: Problem, solver: str = "HIGHS") -> Ceiling:
-    """The ceiling with both its proofs, quickly: from the solver's answer on.  Raises tree.SolverFailed."""
+    """The ceiling with both its proofs, quickly: in closed form, or else from the solver's answer on.
+
+    Raises tree.SolverFailed, and tree.TooManyTrees beyond ``MAX_PATHS`` paths.
+    """
+    if (found := closed_form(problem)) is not None:
+        multipliers, acceptance = found
+        bound, total = proved(problem, multipliers), sum(reached(problem, acceptance).values(), ZERO)
+        if bound == total:
+            return Ceiling(bound, total, multipliers, acceptance)
+    if len(problem.edges) > MAX_PATHS:
+        raise TooManyTrees(f"the draft trees have {len(problem.edges)} paths; the exact simplex method takes {MAX_PATHS}")
     return solve_exactly(problem, choices_of(solve(problem, solver)))
 
 

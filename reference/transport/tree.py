@@ -40,7 +40,7 @@ HIGHS_OPTIONS = {"solver": "ipm", "primal_feasibility_tolerance": 1e-10, "dual_f
 
 
 class TooManyTrees(ValueError):
-    """The instance has more draft trees than are listed one by one."""
+    """The instance has more draft trees, or paths of them, than can be handled one by one."""
 
 
 class SolverFailed(RuntimeError):
@@ -96,8 +96,8 @@ def tree_sets(topology: Slot, scheme: Scheme, limit: int = MAX_TREES) -> Law[Pat
                 for token, weight in law.items():
                     for more, share in below(child, (*path, token)).items():
                         longer[(*elders, token), paths | more] += probability * weight * share
-            if len(longer) > 16 * limit:
-                raise TooManyTrees(f"the instance has more than the {limit} draft trees that are listed one by one")
+                    if len(longer) > 16 * limit:
+                        raise TooManyTrees(f"the instance has more than the {limit} draft trees that are listed one by one")
             states = longer
         merged: defaultdict[Paths, Rational] = defaultdict(lambda: ZERO)
         for (_, paths), probability in states.items():
@@ -160,7 +160,10 @@ def solve(problem: Problem, solver: str = "HIGHS") -> dict[Paths, dict[Prefix, f
         constraints.append(accepted[1:] <= cp.multiply(steps, accepted[parents]))
     program = cp.Problem(cp.Maximize(cp.sum(accepted)), constraints)
     with quiet_stdout():
-        program.solve(solver=solver, **({"highs_options": HIGHS_OPTIONS} if solver == "HIGHS" else {}))
+        try:
+            program.solve(solver=solver, **({"highs_options": HIGHS_OPTIONS} if solver == "HIGHS" else {}))
+        except cp.error.SolverError as error:
+            raise SolverFailed(f"{solver} found no solution: {error}") from None
     if acceptance.value is None:
         raise SolverFailed(f"{solver} found no solution: {program.status}")
     alpha: dict[Paths, dict[Prefix, float]] = defaultdict(dict)

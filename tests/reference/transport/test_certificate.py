@@ -5,6 +5,7 @@ import copy
 import json
 import random
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,39 @@ def test_no_damage_gets_a_false_optimum_accepted() -> None:
             except Rejected:
                 continue
             assert Fraction(changed["optimum"]) == fraction(found.value)
+
+
+LONG = "1/" + "9" * 3000, "1/" + "7" * 2999 + "3"
+"""Their sum has more digits than Python prints."""
+
+
+@pytest.mark.parametrize(
+    ("certificate", "changes", "inequality"),
+    [
+        (TREE, [(("multipliers", first), LONG[0]), (("multipliers", second), LONG[1])], "multipliers: sum_T .* = about .* > the stated ceiling"),
+        (
+            TREE,
+            [(("acceptance", 0, "accepted"), {"": LONG[0], min(TREE["acceptance"][0]["tree"]): LONG[1]})],
+            "are accepted with about .*e-3000, not 1",
+        ),
+        (TREE, [(("reached",), LONG[0]), (("gap",), LONG[1])], "gap: .* - about 1.*e-3000 > the stated gap about"),
+        (NODE, [(("capacity",), LONG[0]), (("optimum",), LONG[1])], "plan: token .* is given .* > a p = about"),
+        (NODE, [(("plan", 0, "mass"), LONG[0]), (("plan", 1, "mass"), LONG[1])], "plan: its total about .* < the stated optimum"),
+    ],
+)
+def test_numbers_too_long_to_print_are_said_all_the_same(
+    certificate: dict[str, Any], changes: list[tuple[tuple[Any, ...], Any]], inequality: str
+) -> None:
+    with pytest.raises(Rejected, match=inequality) as rejected:
+        check(damaged(certificate, *changes))
+    assert len(str(rejected.value)) < 2000
+
+
+@pytest.mark.parametrize(("scheme", "children"), [("with_replacement", [3, 2]), ("without_replacement", [8]), ("chain", [1] * 7)])
+def test_an_instance_with_too_many_trees_is_not_waited_for(scheme: str, children: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted while they are listed, those below a node included."""
+    monkeypatch.setattr(checker, "MOST_DRAWS", 2000)
+    rows = {" ".join(map(str, path)): [1] * 9 for depth in range(len(children)) for path in product(range(9), repeat=min(depth, 3))}
+    source = {"vocabulary": 9, "target": rows, "draft": rows, "drafting": {"scheme": scheme, "children": children}}
+    with pytest.raises(Rejected, match="more than 2000 ways to draw a tree are not listed|has no row"):
+        check(damaged(TREE, (("instance",), source)))
