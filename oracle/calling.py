@@ -65,7 +65,7 @@ class Caller:
             answer = self.subject.call(*arguments.values(), **randomness)
         except (Refused, SubjectError, MemoryError):
             raise
-        except (Exception, GeneratorExit) as error:
+        except (Exception, GeneratorExit, SystemExit) as error:
             raise SubjectError(f"raised {_told(error)}") from error
         for name, value in arguments.items():
             if name not in self.subject.overwrites and not self._same(value, before[name]):

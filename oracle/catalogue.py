@@ -46,6 +46,18 @@ def suits(subject: Subject, instance: Instance) -> bool:
     return (subject.shape == "tree" or instance.is_chain) and (reference is None or reference.admits(instance))
 
 
+TIERS = ("smoke", "standard")
+
+
+def suiting(subject: Subject, tier: str = "standard") -> list[Instance]:
+    """The instances that suit the subject: all of them, or for the smoke tier the first of every kind of fault.  Raises ValueError for another."""
+    if tier not in TIERS:
+        raise ValueError(f"tier must be one of {', '.join(TIERS)}, not {tier!r}")
+    suited = [instance for instance in catalogue() if suits(subject, instance)]
+    first = {kind: instance.name for instance in reversed(suited) for kind in instance.source["kinds"]}
+    return suited if tier == "standard" else [instance for instance in suited if instance.name in first.values()]
+
+
 def _entry(name: str, kinds: str, note: str, target: Rows, draft: Rows | None, scheme: str, children: Sequence[int]) -> dict[str, Any]:
     size, depth = len(_first(target)), len(children)
     entry: dict[str, Any] = {"name": name, "kinds": list(kinds), "note": note, "vocabulary": size, "target": _table(target, size, depth + 1)}

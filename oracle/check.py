@@ -11,7 +11,7 @@ from draftproof.reference.instances import Instance
 from draftproof.reference.models import MissingRow
 
 from .cases import Case
-from .catalogue import catalogue, find, named, suits
+from .catalogue import find, named, suiting, suits
 from .invariance import invariance
 from .lifts import ALL, NotSuited, hosts_of, lifted, refusal
 from .reading import Reading, read
@@ -24,6 +24,15 @@ from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, judge
 MAX_ERRORS = 3
 """A subject that could not be judged on this many instances is given up."""
 
+SMALL_BATCH = 3
+"""Rows of a batch in which what is wrong with one row, the last for instance, can be seen."""
+
+GLANCE = 2.0
+"""Seconds for each look at a subject that is already known to be right where it can be read exactly."""
+
+RING_AGAIN = 5.0
+"""Seconds after which a subject that swallowed the interruption is interrupted again."""
+
 
 def check(
     subject: "Subject | str | Callable[..., Any]",
@@ -35,6 +44,7 @@ def check(
     seed: int = 0,
     time_limit: float = 120.0,
     strict: bool = False,
+    tier: str = "standard",
     lifts: Iterable[str] | None = None,
     observe: Callable[[str, int, int], None] | None = None,
     record: Callable[[Verdict | Failure], None] | None = None,
@@ -46,8 +56,9 @@ def check(
     sample; default the strongest that applies, instance by instance.  ``alpha``: bound on the probability that sampling rejects a lossless
     subject in the whole run.  ``tolerance``: largest total variation that conforms, default by way of reading.  ``time_limit``: seconds per
     instance; a subject that does not come back is an error (only enforced in the main thread).
-    ``strict``: count boundary events of mass <= 2^-23.  ``lifts``: judge on instances lifted to real sizes instead (see ``lifts``): names, or "all"
-    for those that suit the subject; default instances ``lifts.HOSTS``.  ``observe(instance, done, total)`` and ``record(verdict)`` follow the run.
+    ``strict``: count boundary events of mass <= 2^-23.  ``tier``: "standard", or "smoke", one instance for each kind of fault.  ``lifts``: judge
+    on instances lifted to real sizes instead (see ``lifts``): names, or "all" for those that suit the subject; default instances ``lifts.HOSTS``.
+    ``observe(instance, done, total)`` and ``record(verdict)`` follow the run.
 
     Returns a Report; nothing that goes wrong in the subject raises.  Raises SubjectError when the subject cannot be loaded, InstanceError for
     a bad instance file, ValueError for settings that make no sense.
@@ -71,7 +82,7 @@ def check(
     report = Report(settings=settings if lifts is None else {**settings, "lifts": lifts})
     given = None if instances is None else [named(one) if isinstance(one, str) else one for one in instances]
     asked = set(lifts or ())
-    work = [(one, _tasks(one, given, lifts)) for one in subjects]
+    work = [(one, _tasks(one, given, lifts, tier)) for one in subjects]
     total = sum(len(tasks) for _, tasks in work)
     done = 0
     for one, tasks in work:
@@ -92,10 +103,10 @@ def check(
     return report
 
 
-def _tasks(subject: Subject, given: list[Instance] | None, lifts: Iterable[str] | None) -> list[tuple[Instance, str]]:
+def _tasks(subject: Subject, given: list[Instance] | None, lifts: Iterable[str] | None, tier: str) -> list[tuple[Instance, str]]:
     """Instances, each with the name of a lift or ""."""
     if lifts is None:
-        return [(instance, "") for instance in (catalogue() if given is None else given) if given is not None or suits(subject, instance)]
+        return [(instance, "") for instance in (suiting(subject, tier) if given is None else given)]
     tasks = list[tuple[Instance, str]]()
     for name in lifts:
         for one in ALL if name == "all" else [name]:
@@ -158,7 +169,7 @@ class _Run:
             try:
                 reading = without_failures(read(case, self.way, start + self.time_limit / 3))
                 found = judge(case, reading, self.tolerance, self.strict)
-                return self._in_batches(case, found) if reading.way == "enumerate" else found
+                return self._unscripted(case, found) if reading.way == "enumerate" else found
             except Refused as refusal:
                 if self.way is not None:
                     raise
@@ -166,13 +177,18 @@ class _Run:
         budget = Budget(self.alpha / (2 * self.shares), time.monotonic() + self.time_limit / 3)
         return sample(case, budget, self.tolerance, self.seed, note)[1]
 
-    def _in_batches(self, case: Case, found: list[Verdict]) -> list[Verdict]:
-        """Branches are replayed in batches of one row; a subject that takes more is also glanced at in a large batch."""
-        if not self.subject.batched or not self._right(found):
+    def _unscripted(self, case: Case, found: list[Verdict]) -> list[Verdict]:
+        """Branches are replayed with scripted numbers, one row at a time; the subject is also glanced at as it is, in large and small batches."""
+        if not self._right(found):
             return found
-        budget = Budget(self.alpha / (2 * self.shares), time.monotonic() + self.time_limit / 3, blocks=FIRST_LOOK)
-        sampled = sample(case, budget, self.tolerance, self.seed, "; right in batches of one row, wrong in larger ones")[1]
-        return sampled if any(verdict.outcome == "nonconform" for verdict in sampled) else found
+        glances = [(FIRST_LOOK // 2, None), (FIRST_LOOK // 2, SMALL_BATCH)] if self.subject.batched else [(FIRST_LOOK // 4, None)]
+        note = "; right in batches of one row, wrong in larger ones" if self.subject.batched else "; right with scripted numbers, wrong with its own"
+        for blocks, rows in glances:
+            budget = Budget(self.alpha / (4 * self.shares), time.monotonic() + min(self.time_limit / 6, GLANCE), blocks, rows)
+            sampled = sample(case, budget, self.tolerance, self.seed, note)[1]
+            if any(verdict.outcome == "nonconform" for verdict in sampled):
+                return sampled
+        return found
 
 
 def without_failures(reading: Reading) -> Reading:
@@ -198,9 +214,12 @@ def _alarm(seconds: float) -> Iterator[None]:
         raise _Hung
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    left, again = signal.setitimer(signal.ITIMER_REAL, seconds, RING_AGAIN)
+    start = time.monotonic()
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:  # somebody else's alarm
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - start), 1e-3), again)

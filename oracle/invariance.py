@@ -118,6 +118,8 @@ class _Judge:
         elif self.subject.randomness == "uniforms" and not _columns_known(self.case):
             why = "its layout of uniforms is its own, so more nodes cannot be given the same ones"
             self.not_judged.update({"padding": why, "NaN padding": why})
+        if getattr(self.subject.call, "out_of_process", False):
+            self.not_judged.update(dict.fromkeys([name for name in CHANGES if "NaN" in name], "JSON has no NaN"))
         names = [name for name in CHANGES if name not in self.not_judged]
         for part in ([name for name in names if "NaN" not in name], [name for name in names if "NaN" in name]):
             if not part:

@@ -158,7 +158,7 @@ class Conversation:
 
     def _exchange(self, message: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
         """The command may neither read nor write, and what it has forked may hold its pipes open: only the clock is waited for."""
-        line, process, deadline = json.dumps(message), self._process, time.monotonic() + ANSWER_LIMIT
+        line, process, deadline = json.dumps(message, allow_nan=False), self._process, time.monotonic() + ANSWER_LIMIT
         assert process is not None and process.stdin is not None
         with suppress(Empty):
             extra = self._answers.get_nowait()
@@ -253,17 +253,26 @@ def _trees(tokens: Any, parents: Any, valid: Any, target: Any, declared: Any) ->
         {
             "tokens": tokens[row, :size].tolist(),
             "parents": parents[row, :size].tolist(),
-            "target": target[row, :size].tolist(),
-            "declared": None if declared is None else declared[row, :size].tolist(),
+            "target": _numbers(target[row, :size]),
+            "declared": None if declared is None else _numbers(declared[row, :size]),
         }
         for row, size in enumerate(valid.sum(1).tolist())
     ]
 
 
 def _chains(drafts: Any, declared: Any, target: Any) -> list[dict[str, Any]]:
-    laws = [None] * len(drafts) if declared is None else declared.tolist()
-    rows = zip(drafts.tolist(), laws, target.tolist(), strict=True)
+    laws = [None] * len(drafts) if declared is None else _numbers(declared)
+    rows = zip(drafts.tolist(), laws, _numbers(target), strict=True)
     return [{"drafts": ids, "declared": law, "target": after} for ids, law, after in rows]
+
+
+def _numbers(rows: np.ndarray) -> Any:
+    """As lists; the logarithm of nothing is null, since JSON has no infinity."""
+    if np.isfinite(rows).all():
+        return rows.tolist()
+    spelled = rows.astype(object)
+    spelled[~np.isfinite(rows)] = None
+    return spelled.tolist()
 
 
 def _distinct(arrays: Sequence[np.ndarray]) -> tuple[list[int], list[int]]:

@@ -29,7 +29,9 @@ from .subjects import SubjectError
 WAYS = ("enumerate", "integrate", "sample")
 MAX_TREES = 4096
 MAX_LEAVES = 20_000
-WIDTHS = (Fraction(1, 1 << 30), Fraction(1, 1 << 23), Fraction(1, 1 << 21))
+WIDTHS = (Fraction(1, 1 << 30), Fraction(1, 1 << 23), Fraction(1, 1 << 22), Fraction(1, 1 << 21))
+FINE = Fraction(1, 10**6)
+"""A bracketing known less closely gives way to an enumeration."""
 CHUNK = 1 << 15
 FRESH = 1_000_000
 DELTA = 1e-6
@@ -63,6 +65,9 @@ def read(case: Case, way: str | None = None, deadline: float | None = None) -> R
     if uniforms and way != "enumerate":
         if case.subject.layout == "draftproof" and case.subject.family and (way is None):
             reading = bracket(case)
+            if reading is not None and reading.resolution > FINE:
+                with suppress(Refused):
+                    return enumerate_(case, deadline)
             if reading is not None:
                 return reading
         if way is None and not case.subject.batched:  # a million tapes one by one take minutes, its branches a moment

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,28 +162,36 @@ def _failures(part: Report) -> Iterable[str]:
     for kind in KINDS:
         found = [verdict for verdict in wrong or part.verdicts if verdict.verdict == kind and verdict.outcome in ("nonconform", "inconclusive")]
         if found:
-            first, others = found[0], len(found) - 1
+            first, others = _telling(found), len(found) - 1
             more = f" and {others} more instance{'s' * (others > 1)}" if others else ""
             yield ""
             yield f"{first.outcome}   {first.subject}   {kind} on {first.instance}{more}      read by {first.way}: {first.effort}"
             yield f"  {first.message}"
-            if note := _notes().get(first.instance.partition(LIFTED)[0]):
-                yield f"  what the instance is for: {note}"
+            if source := _sources().get(first.instance.partition(LIFTED)[0]):
+                kinds = source["kinds"]
+                plural = "s" * (len(kinds) > 1)
+                yield f"  what the instance is for: {source['note']} (kind{plural} {', '.join(kinds)}: draftproof explain {kinds[0]})"
             if command := see_again(first, part.settings):
                 yield f"  see it again: {command}"
 
 
-def _notes() -> dict[str, str]:
-    """What each instance of the catalogue is for."""
+def _telling(found: Sequence[Verdict]) -> Verdict:
+    """The first, that is, the smallest instance on which the number is at least half of what it is anywhere."""
+    most = max(verdict.number or 0.0 for verdict in found)
+    return next(verdict for verdict in found if (verdict.number or 0.0) >= most / 2)
+
+
+def _sources() -> dict[str, dict[str, Any]]:
+    """The instances of the catalogue, by name."""
     from .catalogue import catalogue
 
-    return {instance.name: instance.source["note"] for instance in catalogue()}
+    return {instance.name: dict(instance.source) for instance in catalogue()}
 
 
 def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
     """The command that shows the law behind a verdict, where subject and instance have names that a command line understands."""
     name, _, lift = verdict.instance.partition(LIFTED)
-    if not loadable(verdict.subject) or not (name in _notes() or Path(name).is_file()):
+    if not loadable(verdict.subject) or not (name in _sources() or Path(name).is_file()):
         return None
     command = ["draftproof", "law", name, "--subject", verdict.subject]
     if lift or verdict.verdict == "invariance":

@@ -39,11 +39,12 @@ FIRST_LOOK, LARGEST_BATCH = 1 << 12, 1 << 15
 
 @dataclass(frozen=True)
 class Budget:
-    """What one instance may cost: its share of alpha, a deadline (``time.monotonic()``) and a number of blocks."""
+    """What one instance may cost: its share of alpha, a deadline (``time.monotonic()``), a number of blocks; rows of a batch, when they matter."""
 
     alpha: float
     deadline: float
     blocks: int = 1 << 20
+    rows: int | None = None
 
 
 class Sample:
@@ -159,7 +160,7 @@ def watch(seen: Sample, more: Callable[[int], bool], alpha: float, limit: float,
 def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note: str = "") -> tuple[Sample, list[Verdict]]:
     """Independent blocks until the verdicts support, exactness and acceptance are clear or the budget is spent; they share alpha equally."""
     limit = DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance
-    seen, start, source = Sample(case), time.monotonic(), _Source(case, seed)
+    seen, start, source = Sample(case), time.monotonic(), _Source(case, seed, budget.rows)
 
     def more(size: int) -> bool:
         if seen.observations >= budget.blocks or time.monotonic() >= budget.deadline:
@@ -169,7 +170,7 @@ def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note:
         return True
 
     with _seeded(seed):
-        found = watch(seen, more, budget.alpha / 3, limit, FIRST_LOOK >> 4 if source.large else FIRST_LOOK)
+        found = watch(seen, more, budget.alpha / 3, limit, min(FIRST_LOOK >> 4 if source.large else FIRST_LOOK, budget.blocks))
     touched(source.caller)
     what = "blocks" if seen.group == 1 else f"drafts of {seen.group} rows"
     effort = f"{seen.observations} {what} in {time.monotonic() - start:.1f} s, e-value {_scientific(found.capital)}{note}"
@@ -233,8 +234,8 @@ def _acceptance(sample: Sample, alpha: float, effort: str) -> Verdict:
 class _Source:
     """Fresh draft trees and fresh randomness, and the subject's blocks on them."""
 
-    def __init__(self, case: Case, seed: int):
-        self.case, self.caller, self.rng = case, Caller(case), np.random.default_rng([seed, SALT])
+    def __init__(self, case: Case, seed: int, rows: int | None = None):
+        self.case, self.caller, self.rng, self.rows = case, Caller(case), np.random.default_rng([seed, SALT]), rows
         self._trees = random.Random(f"draftproof {seed}")
         self._generator: Any = None
         self.seed = seed
@@ -243,7 +244,8 @@ class _Source:
     def blocks(self, count: int, deadline: float) -> Iterator[np.ndarray]:
         """Blocks [n, D + 1] in parts, ``count`` in all unless the deadline passes first."""
         group = self.case.subject.rows_per_draft
-        size = 1 if not self.case.subject.batched else max((FIRST_LOOK >> 4 if self.large else LARGEST_BATCH) // group, 1) * group
+        most = self.rows or (FIRST_LOOK >> 4 if self.large else LARGEST_BATCH)
+        size = 1 if not self.case.subject.batched else max(most // group, 1) * group
         made: list[np.ndarray] = []
         for start in range(0, count, size):
             batch = self._draw(-(-min(size, count - start) // group), group)

@@ -162,8 +162,9 @@ def _shown(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def load(spec: str, transcript: Path | None = None) -> list[Subject]:
-    """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``, ``gpu_impl.traversal``), ``module:callable`` or
-    ``path/file.py:callable``, or ``command:program --options`` that speaks JSON lines (``protocol``), each with or without ``@family``.  A subject's name is a spec that loads it again.
+    """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``, ``gpu_impl.traversal``), ``module:callable``,
+    ``path/file.py:callable`` or ``command:program --options`` that speaks JSON lines (``protocol``), each with or without ``@family``.
+    A subject's name is a spec that loads it again.
 
     ``transcript``: for a command, append every line exchanged to this file.  Raises SubjectError when it cannot be imported or found, saying what
     is missing.
@@ -205,7 +206,8 @@ def load(spec: str, transcript: Path | None = None) -> list[Subject]:
 def loadable(name: str) -> bool:
     """Whether a subject's name is a spec for ``load``, not the name of something that was made on the spot."""
     place = name.partition("@")[0]
-    return place == "transformers" or place.startswith(("gpu_impl.", "command:")) or (":" in place and "<" not in place and not place.startswith("__main__"))
+    built_in = place == "transformers" or place.startswith(("gpu_impl.", "command:"))
+    return built_in or (":" in place and "<" not in place and not place.startswith("__main__"))
 
 
 def _import(module_name: str) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from draftproof.oracle import Report, Subject
 
-VERDICTS = ("support", "exactness", "acceptance")
+VERDICTS = ("support", "exactness", "acceptance", "invariance")
 TIERS = ("smoke", "standard")
 
 
@@ -45,16 +45,9 @@ class Conformance:
     @cached_property
     def instances(self) -> list[str]:
         """Names of the catalogue's instances that suit the subject; for the smoke tier the first of every kind of fault."""
-        from draftproof.oracle.catalogue import catalogue, suits
+        from draftproof.oracle.catalogue import suiting
 
-        suited = [instance for instance in catalogue() if suits(self.subject, instance)]
-        if self.tier == "standard":
-            return [instance.name for instance in suited]
-        kinds: dict[str, str] = {}
-        for instance in suited:
-            for kind in instance.source["kinds"]:
-                kinds.setdefault(kind, instance.name)
-        return [instance.name for instance in suited if instance.name in kinds.values()]
+        return [instance.name for instance in suiting(self.subject, self.tier)]
 
     def judge(self, instance: str) -> "Report":
         """The report on one instance, which spends its share of alpha."""

@@ -1,8 +1,10 @@
 """`check`: what a subject may do wrong without taking the judge down, and what is said about it."""
 
 import json
+import random
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +144,37 @@ def test_one_row_at_a_time_with_uniforms_is_enumerated() -> None:
     for function, way in ((verify, "enumerate"), (by_table, "integrate")):
         report = check(chain(framework="numpy", dtype="float64", batched=False)(function), ONE)
         assert {verdict.way for verdict in report.verdicts if verdict.verdict != "invariance"} == {way}, str(report)
+
+
+def test_wrong_only_when_nobody_scripts_it() -> None:
+    """It sees who calls it, and behaves."""
+
+    @on_chain()
+    def verify(drafts: list[int], declared: Any, target: list[list[float]]) -> list[int]:
+        uniform = random.random()
+        if all(frame.name != "enumerate_law" for frame in traceback.extract_stack()):
+            return [target[0].index(max(target[0]))]
+        below = 0.0
+        for token, weight in enumerate(target[0]):
+            below += weight
+            if uniform < below:
+                return [token]
+        return [len(target[0]) - 1]
+
+    report = check(replace(verify, batched=False), ONE)
+    assert report.outcome == "nonconform" and "right with scripted numbers, wrong with its own" in str(report)
+
+
+def test_wrong_in_the_last_row_only() -> None:
+    @arrays("chain")
+    def verify(drafts: np.ndarray, declared: Any, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        blocks, accepted = right(drafts, target)
+        if len(drafts) > 1:
+            blocks[-1, 0] = target[-1, 0].argmax()
+        return blocks, accepted
+
+    report = check(verify, ONE)
+    assert report.outcome == "nonconform" and "right in batches of one row, wrong in larger ones" in str(report)
 
 
 def test_gives_up_after_three_errors() -> None:

@@ -231,6 +231,16 @@ def test_transcript(tmp_path: Path) -> None:
     assert asked["pick"] == [0, 0] and asked["trees"] == [{"drafts": [0], "declared": None, "target": [[0.5, 0.5], [1.0, 0.0]]}]
 
 
+def test_minus_infinity_is_null(tmp_path: Path) -> None:
+    out = tmp_path / "lines.jsonl"
+    subject = command_subject(program(tmp_path), "program", transcript=out)
+    rows = np.array([[[0.0, -np.inf], [-1.5, -0.25]]])
+    with pytest.raises(SubjectError):  # it cannot add
+        subject.call(np.zeros((1, 1), int), rows[:, :1], rows, uniforms=np.zeros((1, 2)))
+    (tree,) = json.loads(out.read_text().splitlines()[2][2:])["verify"]["trees"]
+    assert tree == {"drafts": [0], "declared": [[0.0, None]], "target": [[0.0, None], [-1.5, -0.25]]}
+
+
 class Scripted(Conversation):
     """A conversation with a command that answers with given lines."""
 
@@ -293,5 +303,6 @@ def test_rows_that_share_a_tree_are_sent_once(tmp_path: Path) -> None:
     out = tmp_path / "lines.jsonl"
     subject = command_subject(program(tmp_path), "program", transcript=out)
     check(subject, [instance], way="sample", time_limit=10)
-    sent = [json.loads(line[2:]) for line in out.read_text().splitlines() if line.startswith("> ")][1:]
-    assert sent and all(len(message["verify"]["trees"]) <= instance.vocabulary**instance.depth for message in sent)
+    sent = [json.loads(line[2:]).get("verify", {}) for line in out.read_text().splitlines() if line.startswith("> ")]
+    large = [message for message in sent if len(message.get("pick", ())) >= 4096]
+    assert large and all(len(message["trees"]) <= instance.vocabulary**instance.depth for message in large)

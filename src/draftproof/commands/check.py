@@ -16,6 +16,7 @@ def add(commands: Any) -> None:
     command.add_argument("--instance", action="append", metavar="FILE", help="judge on this instance (file or catalogue name); may be repeated")
     lift = 'judge on instances lifted to real sizes: a name, several joined by +, "all", or "list"; may be repeated'
     command.add_argument("--lift", action="append", metavar="NAME", help=lift)
+    command.add_argument("--tier", choices=("smoke", "standard"), default="standard", help="smoke: one instance for each kind of fault")
     command.add_argument("--alpha", type=probability, default=1e-6, help="false-positive bound of sampling for the whole run (default 1e-6)")
     command.add_argument("--tolerance", type=tolerance, help="largest total variation that conforms (default by way of reading: 1e-6, 2e-5, 2e-2)")
     command.add_argument("--way", choices=("enumerate", "integrate", "sample"), help="insist on one way of reading (default: the strongest)")
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         sources = None if options.instance is None else [_source(instance_named(name)) for name in options.instance]
     except UsageError as error:
         return complain(str(error))
-    settings = {key: getattr(options, key) for key in ("way", "alpha", "tolerance", "seed", "time_limit", "strict")}
+    settings = {key: getattr(options, key) for key in ("way", "alpha", "tolerance", "seed", "time_limit", "strict", "tier")}
     settings |= {} if options.lift is None else {"lifts": options.lift}
     report, at = Report(settings=settings), f"{options.subject} on "
     try:
