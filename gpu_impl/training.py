@@ -49,7 +49,8 @@ def node_weights(
     target: logits [B, N, V]; float64 arithmetic, a depth of nodes with children at a time.
 
     Raises:
-        ValueError: shapes do not fit, an unknown weighting, a malformed tree or a target row that is no law, with its batch row.
+        ValueError: shapes do not fit, an unknown weighting, a malformed tree, siblings with one token or a target row that is no law; with
+            its batch row.
         TypeError: dtypes do not fit.
     """
     if weighting not in WEIGHTINGS:
@@ -107,7 +108,7 @@ def on_tree_distillation(
             teacher[:, depth].index_add_(0, batch, reach[batch, node].unsqueeze(1) * law)
         _require(fine, "a target row is no law: a NaN, a +inf, or all -inf")
     draft = _working(logits).log_softmax(-1)
-    return -torch.where(teacher > 0, teacher.to(draft.dtype) * draft, 0).sum() / len(logits)
+    return -torch.where(teacher > 0, teacher.to(draft.dtype) * draft, 0).sum() / max(len(logits), 1)
 
 
 def swap_ranking(
@@ -134,7 +135,7 @@ def swap_ranking(
     swaps = leaf.unsqueeze(2) & edge.real.unsqueeze(1) & (edge.parent.unsqueeze(1) != torch.arange(tokens.shape[1], device=logits.device)[:, None])
     gain = gain.where(swaps, 0).to(inside.dtype)
     behind = torch.where(swaps, outside.unsqueeze(1) - inside.unsqueeze(2), 0)
-    return (gain.abs() * torch.nn.functional.softplus(-gain.sign() * behind / tau)).sum() / len(logits)
+    return (gain.abs() * torch.nn.functional.softplus(-gain.sign() * behind / tau)).sum() / max(len(logits), 1)
 
 
 def smoothed_coverage(
@@ -152,7 +153,7 @@ def smoothed_coverage(
     """- sum_v P(v) sigmoid((s(v) - l) / tau) over tree and frontier, l such that the sigmoids sum to the budget; a mean over the batch.
 
     budgets: [B] float, default the nodes of each tree.  The level l moves with the logits, so the gradient keeps the budget.  Where everything fits
-    into the budget there is nothing to choose, and the loss is constant.  Other arguments and errors as ``swap_ranking``.
+    into the budget there is nothing to choose, and the loss is constant; 0 without any budget.  Other arguments and errors as ``swap_ranking``.
     """
     tree, reach, edge = _frontier(logits, tokens, parents, valid, target, temperature, candidates)
     inside, outside = _scores(logits, tree, edge)
@@ -166,8 +167,8 @@ def smoothed_coverage(
     slope = (kept * (1 - kept)).detach().sum(1)
     # one Newton step from the solution, which moves nothing but carries d l / d s = sigma'_v / sum sigma'
     moved = level + torch.where(choice, (kept.sum(1) - wanted) / slope.where(slope > 0, 1), 0)
-    kept = torch.where(choice.unsqueeze(1), torch.sigmoid(score - moved.unsqueeze(1)), 1.0)
-    return -(mass * kept).where(there, 0).sum() / len(logits)
+    kept = torch.where(choice.unsqueeze(1), torch.sigmoid(score - moved.unsqueeze(1)), (wanted > 0).to(score.dtype).unsqueeze(1))
+    return -(mass * kept).where(there, 0).sum() / max(len(logits), 1)
 
 
 def token_loss(logits: Tensor, labels: Tensor) -> Tensor:
@@ -216,7 +217,7 @@ def laws(target: Tensor, temperature: float) -> LazyRows:
         if temperature == 0:
             greedy = torch.zeros_like(row).scatter_(1, row.argmax(1, keepdim=True), 1.0)
             return greedy.where(row.amax(1, keepdim=True).isfinite(), torch.nan)
-        return (row / temperature).softmax(-1)
+        return ((row - row.amax(1, keepdim=True)) / temperature).softmax(-1)  # no temperature is so small that 0 overflows
 
     batch, nodes, vocabulary = target.shape
     return LazyRows((batch, nodes, vocabulary), target.device, read)
@@ -227,6 +228,9 @@ def read_tree(tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor) ->
     check_shapes(tokens, parents, valid, target, None)
     tree = build_tree(tokens, parents, valid, target.shape[2])
     _require(tree.sound, "the tree is malformed: an invalid root, a parent that does not come first, or a token outside the vocabulary")
+    nodes = torch.arange(tokens.shape[1], device=tokens.device)
+    place = torch.where(tree.depth > 0, tree.parents * target.shape[2] + tree.tokens, -1 - nodes).sort(1).values
+    _require((place[:, 1:] != place[:, :-1]).all(1), "siblings carry the same token, which would be credited twice: merge them")
     return tree
 
 
@@ -280,10 +284,13 @@ def _working(logits: Tensor) -> Tensor:
 def _check_logits(logits: Tensor, depth: Tensor, target: Tensor) -> None:
     if logits.dim() != 3 or logits.shape[0] != target.shape[0] or logits.shape[2] != target.shape[2]:
         raise ValueError(f"logits must be [B, L, V] with B = {target.shape[0]} and V = {target.shape[2]}, got {list(logits.shape)}")
+    if not logits.shape[1]:
+        raise ValueError("logits must have at least one row, got none")
     if not logits.dtype.is_floating_point:
         raise TypeError(f"logits must be floating, got {logits.dtype}")
-    if int(depth.amax()) > logits.shape[1]:
-        raise ValueError(f"a tree is {int(depth.amax())} deep, the draft has {logits.shape[1]} rows")
+    deepest = int(depth.amax()) if depth.numel() else 0
+    if deepest > logits.shape[1]:
+        raise ValueError(f"a tree is {deepest} deep, the draft has {logits.shape[1]} rows")
 
 
 def _require(fine: Tensor, fault: str) -> None:

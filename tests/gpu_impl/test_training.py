@@ -1,6 +1,7 @@
 """Losses of ``gpu_impl.training`` against exact gradients; ``draftproof check`` does the same on hundreds of batches (tests/oracle)."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -197,3 +198,33 @@ def test_unknown_weighting() -> None:
     logits, given = tensors(contexts(1))
     with pytest.raises(ValueError, match="exit, prefix, depth"):
         training.tree_loss(logits, *given, weighting="exits")
+
+
+LOSSES = [training.tree_loss, training.on_tree_distillation, training.swap_ranking, training.smoothed_coverage]
+
+
+def _roots(batch: int, rows: int = 2) -> tuple[torch.Tensor, ...]:
+    """Trees without a node besides the root."""
+    logits, target = torch.zeros(batch, rows, 3, dtype=torch.float64, requires_grad=True), torch.zeros(batch, 1, 3, dtype=torch.float64)
+    return logits, torch.zeros(batch, 1, dtype=torch.int64), torch.zeros(batch, 1, dtype=torch.int64), torch.ones(batch, 1, dtype=torch.bool), target
+
+
+def _pair(first: int, second: int) -> tuple[torch.Tensor, ...]:
+    logits = torch.tensor([[[0.3, -0.2, 0.1]]], dtype=torch.float64, requires_grad=True)
+    target = torch.tensor([[[0.1, 0.7, -0.4]] * 3], dtype=torch.float64)
+    return logits, torch.tensor([[0, first, second]]), torch.zeros(1, 3, dtype=torch.int64), torch.ones(1, 3, dtype=torch.bool), target
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_ends_of_what_can_be_given(loss: Callable[..., torch.Tensor]) -> None:
+    """An empty batch has the loss 0; no rows at all, and siblings with one token, are said; no temperature is too small."""
+    assert float(loss(*_roots(0))) == 0
+    with pytest.raises(ValueError, match="at least one row"):
+        loss(*_roots(1, rows=0))
+    with pytest.raises(ValueError, match="batch row 0: siblings carry the same token"):
+        loss(*_pair(1, 1))
+    assert float(loss(*_pair(1, 2), temperature=1e-320)) == float(loss(*_pair(1, 2), temperature=0.0))
+
+
+def test_without_a_budget_nothing_is_covered() -> None:
+    assert float(training.smoothed_coverage(*_roots(2))) == 0
