@@ -223,11 +223,11 @@ def test_numbers_too_long_to_print_are_said_all_the_same(
     assert len(str(rejected.value)) < 2000
 
 
-@pytest.mark.parametrize(("scheme", "children"), [("with_replacement", [3, 2]), ("without_replacement", [8]), ("chain", [1] * 7)])
+@pytest.mark.parametrize(("scheme", "children"), [("with_replacement", [3, 2]), ("without_replacement", [8]), ("chain", [1] * 4)])
 def test_an_instance_with_too_many_trees_is_not_waited_for(scheme: str, children: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted while they are listed, those below a node included."""
     monkeypatch.setattr(checker, "MOST_DRAWS", 2000)
-    rows = {" ".join(map(str, path)): [1] * 9 for depth in range(len(children)) for path in product(range(9), repeat=min(depth, 3))}
+    rows = {" ".join(map(str, path)): [1] * 9 for depth in range(len(children)) for path in product(range(9), repeat=depth)}
     source = {"vocabulary": 9, "target": rows, "draft": rows, "drafting": {"scheme": scheme, "children": children}}
-    with pytest.raises(Rejected, match="more than 2000 ways to draw a tree are not listed|has no row"):
+    with pytest.raises(Rejected, match="more than 2000 ways to draw a tree are not listed"):
         check(damaged(TREE, (("instance",), source)))
