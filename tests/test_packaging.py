@@ -102,7 +102,7 @@ def skeleton(folder: Path) -> Path:
     for room in ROOMS:
         (folder / room).mkdir()
         (folder / room / "__init__.py").touch()
-    for name in ("py.typed", "cli.py"):
+    for name in ("py.typed", "cli.py", "pytest_plugin.py"):
         (folder / "src/draftproof" / name).touch()
     return folder
 
