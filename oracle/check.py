@@ -181,7 +181,7 @@ class _Run:
         """Branches are replayed with scripted numbers, one row at a time; the subject is also glanced at as it is, in large and small batches."""
         if not self._right(found):
             return found
-        glances = [(FIRST_LOOK // 2, None), (FIRST_LOOK // 2, SMALL_BATCH)] if self.subject.batched else [(FIRST_LOOK // 4, None)]
+        glances = [(FIRST_LOOK // 2, None), (FIRST_LOOK // 2, SMALL_BATCH)] if self.subject.batched else [(FIRST_LOOK // 16, None)]
         note = "; right in batches of one row, wrong in larger ones" if self.subject.batched else "; right with scripted numbers, wrong with its own"
         for blocks, rows in glances:
             budget = Budget(self.alpha / (4 * self.shares), time.monotonic() + min(self.time_limit / 6, GLANCE), blocks, rows)
