@@ -63,12 +63,7 @@ def check(
     Returns a Report; nothing that goes wrong in the subject raises.  Raises SubjectError when the subject cannot be loaded, InstanceError for
     a bad instance file, ValueError for settings that make no sense.
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be in (0, 1), not {alpha}")
-    if tolerance is not None and not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance must be in [0, 1), not {tolerance}")
-    if time_limit <= 0:
-        raise ValueError(f"the time limit must be positive, not {time_limit}")
+    require_sense(alpha, tolerance, time_limit)
     subjects = load(subject) if isinstance(subject, str) else [subject_of(subject)]
     if (judge_otherwise := getattr(subjects[0].call, "__draftproof_check__", None)) is not None:  # a drafter or a generator
         if instances is not None or lifts is not None:
@@ -197,6 +192,16 @@ def without_failures(reading: Reading) -> Reading:
         if mass > BOUNDARY:
             raise SubjectError(("always " if mass == 1 else f"with probability {float(mass):.3g} ") + message)
     return reading
+
+
+def require_sense(alpha: float, tolerance: float | None, time_limit: float) -> None:
+    """Raises ValueError for settings that make no sense, NaN among them: nothing is more than a tolerance of NaN."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be in (0, 1), not {alpha}")
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance must be in [0, 1), not {tolerance}")
+    if not time_limit > 0:
+        raise ValueError(f"the time limit must be positive, not {time_limit}")
 
 
 class _Hung(BaseException):

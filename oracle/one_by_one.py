@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .check import _alarm, _Hung
+from .check import _alarm, _Hung, require_sense
 from .readings.refused import Refused
 from .report import Failure, Report
 from .subjects import SubjectError
@@ -28,7 +28,7 @@ def one_by_one(
     nor after ``most_errors`` errors.  ``observe(subject on instance, done, total)`` and ``record(verdict or failure)`` follow the run.  Raises
     ValueError for settings that make no sense.
     """
-    _require_sense(settings.get("alpha", 0.5), settings.get("tolerance"), time_limit)
+    require_sense(settings.get("alpha", 0.5), settings.get("tolerance"), time_limit)
     report = Report(settings=dict(settings))
 
     def add(item: Verdict | Failure) -> None:
@@ -53,13 +53,3 @@ def one_by_one(
         except Exception as error:  # the subject's own code may raise anything
             add(Failure(subject, name, f"raised {type(error).__name__}: {error}"))
     return report
-
-
-def _require_sense(alpha: float, tolerance: float | None, time_limit: float) -> None:
-    """Written so that a NaN is refused: nothing is more than a tolerance of NaN."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha cannot be {alpha}")
-    if tolerance is not None and not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance cannot be {tolerance}")
-    if not time_limit > 0:
-        raise ValueError(f"the time limit cannot be {time_limit}")

@@ -63,17 +63,13 @@ def read(case: Case, way: str | None = None, deadline: float | None = None) -> R
     if way == "integrate" and not uniforms:
         raise Refused(f"{case.subject.name} does not take its uniforms as an argument, so it cannot be integrated")
     if uniforms and way != "enumerate":
-        if case.subject.layout == "draftproof" and case.subject.family and (way is None):
-            reading = bracket(case)
-            if reading is not None and reading.resolution > FINE:
-                with suppress(Refused):
-                    return enumerate_(case, deadline)
-            if reading is not None:
-                return reading
-        if way is None and not case.subject.batched:  # a million tapes one by one take minutes, its branches a moment
+        bracketed = bracket(case) if case.subject.layout == "draftproof" and case.subject.family and way is None else None
+        if bracketed is not None and bracketed.resolution <= FINE:
+            return bracketed
+        if way is None and (bracketed is not None or not case.subject.batched):  # a million tapes one by one take minutes, its branches a moment
             with suppress(Refused):
                 return enumerate_(case, deadline)
-        return integrate(case, deadline)
+        return integrate(case, deadline) if bracketed is None else bracketed
     return enumerate_(case, deadline)
 
 

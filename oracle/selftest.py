@@ -19,7 +19,7 @@ from draftproof.reference.rational import fraction, rational
 from . import detection
 from .builders import Builder
 from .cases import Case
-from .catalogue import find
+from .catalogue import TIERS, find
 from .check import check, without_failures
 from .construction import construction
 from .controls import CONTROLS, Control
@@ -38,8 +38,6 @@ from .report import Failure, Report
 from .sampling import FIRST_LOOK, Budget, sample
 from .subjects import Subject, SubjectError
 from .verdicts import Verdict, judge
-
-TIERS = ("smoke", "standard")
 
 ALPHA = 1e-6
 MOST_BLOCKS = 1 << 20

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from draftproof.oracle import Report, Subject
 
 VERDICTS = ("support", "exactness", "acceptance", "invariance")
-TIERS = ("smoke", "standard")
 
 
 @dataclass
@@ -88,6 +87,8 @@ def conformance(
     Tests fail on nonconform, inconclusive and error alike, a missing device or engine included, unless listed in the file that
     ``--draftproof-xfails`` (or the ini option ``draftproof_xfails``) names.  Raises ValueError for settings that make no sense.
     """
+    from draftproof.oracle.catalogue import TIERS
+
     if tier not in TIERS:
         raise ValueError(f"tier must be one of {', '.join(TIERS)}, not {tier!r}")
     if not 0 < alpha < 1:

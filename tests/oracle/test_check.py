@@ -7,13 +7,14 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from draftproof.oracle import Subject, SubjectError, chain, check
+from draftproof.oracle import Subject, SubjectError, chain, check, reading
 from draftproof.oracle.catalogue import catalogue, find
 from draftproof.oracle.faults import chains
 from draftproof.oracle.faults.rows import arrays, on_chain, pick
@@ -177,6 +178,25 @@ def test_wrong_in_the_last_row_only() -> None:
     assert report.outcome == "nonconform" and "right in batches of one row, wrong in larger ones" in str(report)
 
 
+def test_a_coarse_bracketing_gives_way_to_an_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    @chain(framework="numpy", dtype="float64", family="predraw_follow", layout="draftproof")
+    def verify(drafts: np.ndarray, declared: Any, target: np.ndarray, uniforms: Any) -> Any:
+        blocks = []
+        for row in range(len(drafts)):
+            block = list[Any]()
+            for node, p in enumerate(target[row]):
+                block.append(sum((np.cumsum(p)[:-1] <= uniforms[row, node]).tolist()))
+                if node == len(drafts[row]) or block[-1] != drafts[row, node]:
+                    break
+            blocks.append(block + [-1] * (drafts.shape[1] + 1 - len(block)))
+        return blocks, [sum(token >= 0 for token in block) - 1 for block in blocks]
+
+    for fine, way in ((reading.FINE, "bracket"), (0, "enumerate")):
+        monkeypatch.setattr(reading, "FINE", fine)
+        report = check(verify, ONE)
+        assert {verdict.way for verdict in report.verdicts if verdict.verdict != "invariance"} == {way}, str(report)
+
+
 def test_gives_up_after_three_errors() -> None:
     report = check(arrays("chain")(raises))
     assert len(report.errors) == 3 and not report.verdicts
@@ -246,7 +266,12 @@ def test_incomplete_instance() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"alpha": 0}, "alpha must be in"), ({"tolerance": 1.0}, "tolerance must be in"), ({"time_limit": 0}, "time limit must be positive")],
+    [
+        ({"alpha": 0}, "alpha must be in"),
+        ({"tolerance": 1.0}, "tolerance must be in"),
+        ({"time_limit": 0}, "time limit must be positive"),
+        ({"time_limit": nan}, "not nan"),
+    ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):

@@ -57,13 +57,13 @@ def test_a_hang_is_an_error_and_nothing_more_is_asked() -> None:
 @pytest.mark.parametrize(
     ("settings", "time_limit", "said"),
     [
-        ({"alpha": 0}, 1, "alpha cannot be 0"),
-        ({"alpha": nan}, 1, "alpha cannot be nan"),
-        ({"tolerance": nan}, 1, "tolerance cannot be nan"),
-        ({"tolerance": -1}, 1, "tolerance cannot be -1"),
-        ({"tolerance": 1}, 1, "tolerance cannot be 1"),
-        ({}, 0, "the time limit cannot be 0"),
-        ({}, nan, "the time limit cannot be nan"),
+        ({"alpha": 0}, 1, r"alpha must be in \(0, 1\), not 0"),
+        ({"alpha": nan}, 1, r"alpha must be in \(0, 1\), not nan"),
+        ({"tolerance": nan}, 1, r"tolerance must be in \[0, 1\), not nan"),
+        ({"tolerance": -1}, 1, r"tolerance must be in \[0, 1\), not -1"),
+        ({"tolerance": 1}, 1, r"tolerance must be in \[0, 1\), not 1"),
+        ({}, 0, "the time limit must be positive, not 0"),
+        ({}, nan, "the time limit must be positive, not nan"),
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], time_limit: float, said: str) -> None:
@@ -73,5 +73,5 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], time_limit: float
 
 def test_no_tolerance_lets_everything_pass() -> None:
     """Nothing is more than NaN."""
-    with pytest.raises(ValueError, match="tolerance cannot be nan"):
+    with pytest.raises(ValueError, match=r"tolerance must be in \[0, 1\), not nan"):
         judge_rule(BudgetRule(lambda *_: [0], "zero", framework="numpy"), tolerance=nan)
