@@ -82,24 +82,27 @@ def _trees(case: Case) -> int:
 def enumerate_(case: Case, deadline: float | None = None) -> Reading:
     """Every branch of the subject on every tree."""
     from .readings.enumerate import enumerate_law
+    from .readings.watched import watched
 
     if getattr(case.subject.call, "out_of_process", False):
         raise Refused("it runs in a process of its own, whose random numbers cannot be scripted")
     caller = Caller(case)
     law, failures, leaves = defaultdict[Block, Fraction](Fraction), defaultdict[str, Fraction](Fraction), 0
-    for row in range(_trees(case)):
-        batch, weight = case.batch.take([row]), fraction(case.probabilities[row])
-        columns = case.subject.uniform_columns(batch.tokens.shape[1])
+    trees, fresh_seeds = _trees(case), case.subject.randomness == "seeds"
+    with watched(case.subject.call) as watch:
+        for row in range(trees):
+            batch, weight = case.batch.take([row]), fraction(case.probabilities[row])
+            columns = case.subject.uniform_columns(batch.tokens.shape[1])
 
-        def program() -> Block:
-            return caller.one(batch, _scripted(case, columns))  # noqa: B023 (called within this iteration)
+            def program() -> Block:
+                return caller.one(batch, _scripted(case, columns))  # noqa: B023 (called within this iteration)
 
-        found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline, fresh_seeds=case.subject.randomness == "seeds")
-        leaves += found.leaves
-        for block, mass in found.law.items():
-            law[block] += weight * mass
-        for message, mass in found.failures.items():
-            failures[message.removeprefix("SubjectError: ")] += weight * mass
+            found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline, fresh_seeds=fresh_seeds, watch=watch)
+            leaves += found.leaves
+            for block, mass in found.law.items():
+                law[block] += weight * mass
+            for message, mass in found.failures.items():
+                failures[message.removeprefix("SubjectError: ")] += weight * mass
     touched(caller)
     return Reading("enumerate", dict(law), dict(failures), effort=f"{leaves} branches on {len(case.trees)} trees, exact")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -23,7 +23,7 @@ from .patched import patched
 from .refused import Refused
 from .scripted import Choice, Explorer, Replay, Script
 from .uniforms import CHANGED, Uniform
-from .watched import watched
+from .watched import Watch, watched
 
 __all__ = ["Enumeration", "Refused", "enumerate_law", "scripted_generator"]
 
@@ -63,12 +63,14 @@ def enumerate_law(
     max_leaves: int = 20_000,
     deadline: float | None = None,
     fresh_seeds: bool = False,
+    watch: Watch | None = None,
 ) -> Enumeration[T]:
     """The exact law of `program()`, whose randomness comes from `random`, `numpy.random` or torch.
 
     The program is called once as it is, then at least twice for each branch. `deadline` is a time of
     `time.monotonic()`. A program that seeds a generator has a fixed tape and is refused, unless `fresh_seeds` says that
-    its seeds stand for new ones at every call; the same seed twice in a call is always refused.
+    its seeds stand for new ones at every call; the same seed twice in a call is always refused.  `watch` (of `watched`)
+    serves several programs that hold the same objects.
 
     Raises Refused, with the reason, when the law cannot be read like this; TypeError for outcomes that cannot be
     hashed; RuntimeError when nested or run in two threads.
@@ -82,32 +84,35 @@ def enumerate_law(
         return _run(program, script)
 
     def replay(block: list[_Leaf], times: range) -> None:
+        assert watch is not None
         with watch.under(1):
             for nth, (number, leaf) in product(times, enumerate(block)):
                 script = Replay(leaf.drawn, number + nth, fresh_seeds)
                 _compare(leaf.outcome, run(script), script)
 
-    with _alone(), watched(program) as watch, patched() as scripted_torch:
-        more = True
-        while more:
-            block: list[_Leaf] = []
-            with watch.under(0):
-                while more and len(block) < size:
-                    if leaves == max_leaves:
-                        raise Refused(f"more than {max_leaves} branches")
-                    explorer.begin()
-                    leaf = _Leaf(run(explorer), explorer.drawn, *explorer.mass())
-                    block.append(leaf)
-                    key = leaf.outcome, leaf.denominator
-                    law[key] = law.get(key, 0) + leaf.numerator
-                    leaves += 1
-                    more = explorer.advance()
-            if "torch" in sys.modules and not scripted_torch:
-                raise Refused("torch is imported while branches are explored: import it first")
-            replay(block, range(1))
-            few = (few + block)[:FEWEST_RUNS]
-            size = min(16 * size, LARGEST_BLOCK)
-        replay(few, range(1, FEWEST_RUNS // leaves))
+    with _alone(), watched(program) if watch is None else nullcontext(watch) as watch:
+        came_back = watch.meet(program)
+        with patched() as scripted_torch:
+            more = True
+            while more:
+                block: list[_Leaf] = []
+                with watch.under(0):
+                    while more and len(block) < size:
+                        if leaves == max_leaves:
+                            raise Refused(f"more than {max_leaves} branches")
+                        explorer.begin()
+                        leaf = _Leaf(run(explorer), explorer.drawn, *explorer.mass())
+                        block.append(leaf)
+                        key = leaf.outcome, leaf.denominator
+                        law[key] = law.get(key, 0) + leaf.numerator
+                        leaves += 1
+                        more = explorer.advance()
+                if "torch" in sys.modules and not scripted_torch:
+                    raise Refused("torch is imported while branches are explored: import it first")
+                replay(block, range(1))
+                few = (few + block)[:FEWEST_RUNS]
+                size = min(16 * size, LARGEST_BLOCK)
+            replay(few, range(1, FEWEST_RUNS // leaves))
     outcomes: dict[T, Fraction] = {}
     failures: dict[str, Fraction] = {}
     for (outcome, denominator), numerator in law.items():
@@ -116,7 +121,7 @@ def enumerate_law(
         else:
             value = cast(T, outcome)
             outcomes[value] = outcomes.get(value, Fraction(0)) + Fraction(numerator, denominator)
-    if not outcomes and not watch.raised:
+    if not outcomes and came_back:
         raise Refused(f"the program only fails when its random calls are scripted: {next(iter(failures))}")
     return Enumeration(outcomes, failures, leaves)
 

@@ -92,34 +92,47 @@ def _plain(state: Any) -> Any:
 
 
 class Watch:
-    """The sources, and what the program did when it was first called: raised or not."""
+    """Generators that must stay untouched while programs that hold the same objects are run, one after another."""
 
-    def __init__(self, sources: list[Source], raised: bool) -> None:
-        self.sources, self.raised = sources, raised
-        self.expected = [[_plain(source.states[which]) for source in sources] for which in (0, 1)]
+    def __init__(self, program: Callable[[], object]) -> None:
+        self._program, self._sources = program, list[Source]()
+
+    def meet(self, program: Callable[[], object]) -> bool:
+        """Calls the program once as it is, so that what it imports and sets up at its first call has been done.  Whether it came back."""
+        try:
+            program()
+            return True
+        except Exception:
+            return False
+        finally:
+            if not self._sources:  # the search takes longer than many a program
+                self._sources = _sources(self._program)
+                self._expected = [[_plain(source.states[which]) for source in self._sources] for which in (0, 1)]
 
     @contextmanager
     def under(self, which: int) -> Iterator[None]:
         """Run under the first or the second state; Refused if a generator was drawn from or seeded."""
-        for source in self.sources:
+        for source in self._sources:
             source.set(source.states[which])
         yield
-        for source, expected in zip(self.sources, self.expected[which], strict=True):
+        for source, expected in zip(self._sources, self._expected[which], strict=True):
             if _plain(source.get()) != expected:
                 raise Refused(f"randomness that is not controlled: {source.name} was used or seeded")
+
+    def check(self) -> None:
+        """Refused if the program has come by another generator since it was first called: nobody watched that."""
+        if self._sources and len(_sources(self._program)) > len(self._sources):
+            raise Refused("randomness that is not controlled: the program came to hold a generator while it was read")
 
 
 @contextmanager
 def watched(program: Callable[[], object]) -> Iterator[Watch]:
-    """Calls the program once as it is, so that what it imports and sets up at its first call has been done."""
+    """For ``program`` and others that hold the same objects.  Refused at the end as ``Watch.check`` says."""
     states = [(source, source.get()) for source in _sources(program)]
-    raised = False
     try:
-        try:
-            program()
-        except Exception:
-            raised = True
-        yield Watch(_sources(program), raised)
+        watch = Watch(program)
+        yield watch
+        watch.check()
     finally:
         for source, state in states:
             source.set(state)
