@@ -26,7 +26,8 @@ from .confidence import total_variation_upper_bound
 from .engine import Engine, Toy, toys
 from .eprocess import stream_log_e_value
 from .generators import Generator, generator_of
-from .one_by_one import Observe, Record, one_by_one
+from .items import Item, Observe, Plan, Record
+from .prefix_laws import prefix_laws
 from .readings.refused import Refused
 from .report import Report
 from .sampling import _seeded
@@ -181,7 +182,8 @@ class _Runs:
         if outcome != "conform":
             said = f"total variation {float(number):.6g}"
         if outcome == "nonconform" and (first := next(violations(exact, self.target, rational(max(limit, number / 8))), None)):
-            said, more = f"{describe(first)}; {said}", {"violation": as_json(first)}
+            laws = prefix_laws({output: mass for output, mass in exact.items() if output}, self.target, first.prefix)
+            said, more = f"{describe(first)}; {said}", {"violation": as_json(first), "details": {"prefix_laws": laws}}
         return [support, verdict("exactness", outcome, number, limit, said, **more), ending]
 
     def _ends_right(self, output: Prefix) -> bool:

@@ -3,12 +3,14 @@
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from draftproof import __version__
 
+from .origins import environment
 from .subjects import loadable
 from .verdicts import Verdict
 
@@ -43,14 +45,24 @@ class NotJudged(Failure):
     """An instance that cannot be put to a subject, such as a lift for trees to one that takes chains: neither for it nor against it."""
 
 
+T = TypeVar("T", bound=Failure)
+
+
 @dataclass
 class Report:
-    """Everything a run found.  ``settings`` are the ones it ran under."""
+    """Everything a run found.  ``settings`` are the ones it ran under.
+
+    The rest is for whoever reads it elsewhere: ``instances``, the sources of those that are not in the catalogue, by name; ``about``, what each
+    subject declares and where it is defined (``origins``); ``shrunk``, smallest failing instances (``Shrunk.as_dict``).
+    """
 
     verdicts: list[Verdict] = field(default_factory=list)
     errors: list[Failure] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     not_judged: list[NotJudged] = field(default_factory=list)
+    instances: dict[str, dict[str, Any]] = field(default_factory=dict)
+    about: dict[str, dict[str, Any]] = field(default_factory=dict)
+    shrunk: list[dict[str, Any]] = field(default_factory=list)
 
     def put(self, item: Verdict | Failure) -> None:
         """Add a verdict or a failure where it belongs."""
@@ -85,6 +97,9 @@ class Report:
             [error for error in self.errors if error.subject == subject],
             self.settings,
             [item for item in self.not_judged if item.subject == subject],
+            self.instances,
+            {name: about for name, about in self.about.items() if name == subject},
+            [one for one in self.shrunk if one["subject"] == subject],
         )
 
     def add(self, other: "Report") -> None:
@@ -92,16 +107,47 @@ class Report:
         self.errors += other.errors
         self.not_judged += other.not_judged
         self.settings = self.settings or other.settings
+        self.instances |= other.instances
+        self.about |= other.about
+        self.shrunk += other.shrunk
 
     def as_dict(self) -> dict[str, Any]:
+        """As docs/report.md and page/report.schema.json say; what is empty is left out but for the first five entries."""
+        names = dict.fromkeys(one.instance.partition(LIFTED)[0] for one in [*self.verdicts, *self.errors])
+        sources = {**_sources(), **self.instances}
+        more = {
+            "not_judged": [vars(item) for item in self.not_judged],
+            "subjects": self.about,
+            "instances": {name: sources[name] for name in names if name in sources},
+            "shrunk": self.shrunk,
+            "environment": environment(),
+        }
         return {
             "draftproof": __version__,
             "outcome": self.outcome,
             "settings": self.settings,
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "errors": [vars(error) for error in self.errors],
-            **({"not_judged": [vars(item) for item in self.not_judged]} if self.not_judged else {}),
+            **{key: value for key, value in more.items() if value},
         }
+
+    @classmethod
+    def from_dict(cls, read: Mapping[str, Any]) -> "Report":
+        """What ``as_dict`` made, of this version or an older one; entries that are not known are passed over.  Raises KeyError, TypeError."""
+        known = {each.name for each in fields(Verdict)}
+
+        def failures(kind: type[T], key: str) -> list[T]:
+            return [kind(one["subject"], one["instance"], one["message"]) for one in read.get(key, ())]
+
+        return cls(
+            [Verdict(**{key: value for key, value in one.items() if key in known}) for one in read["verdicts"]],
+            failures(Failure, "errors"),
+            dict(read.get("settings", {})),
+            failures(NotJudged, "not_judged"),
+            dict(read.get("instances", {})),
+            dict(read.get("subjects", {})),
+            list(read.get("shrunk", ())),
+        )
 
     def to_json(self) -> str:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
@@ -157,22 +203,34 @@ def _not_judged(part: Report) -> Iterable[str]:
 
 
 def _failures(part: Report) -> Iterable[str]:
-    """The first nonconform verdict of each kind, and the first inconclusive one where nothing is nonconform."""
+    for first, found in findings(part):
+        others = len(found) - 1
+        more = f" and {others} more instance{'s' * (others > 1)}" if others else ""
+        yield ""
+        yield f"{first.outcome}   {first.subject}   {first.verdict} on {first.instance}{more}      read by {first.way}: {first.effort}"
+        yield f"  {first.message}"
+        if said := purpose(first.instance):
+            yield f"  what the instance is for: {said}"
+        if command := see_again(first, part.settings):
+            yield f"  see it again: {command}"
+
+
+def findings(part: Report) -> Iterable[tuple[Verdict, Sequence[Verdict]]]:
+    """Of one subject, by kind, what is nonconform, or else inconclusive: the verdict to read first, and all of them."""
     wrong = [verdict for verdict in part.verdicts if verdict.outcome == "nonconform"]
-    for kind in KINDS:
+    for kind in dict.fromkeys([*KINDS, *(verdict.verdict for verdict in part.verdicts)]):
         found = [verdict for verdict in wrong or part.verdicts if verdict.verdict == kind and verdict.outcome in ("nonconform", "inconclusive")]
         if found:
-            first, others = _telling(found), len(found) - 1
-            more = f" and {others} more instance{'s' * (others > 1)}" if others else ""
-            yield ""
-            yield f"{first.outcome}   {first.subject}   {kind} on {first.instance}{more}      read by {first.way}: {first.effort}"
-            yield f"  {first.message}"
-            if source := _sources().get(first.instance.partition(LIFTED)[0]):
-                kinds = source["kinds"]
-                plural = "s" * (len(kinds) > 1)
-                yield f"  what the instance is for: {source['note']} (kind{plural} {', '.join(kinds)}: draftproof explain {kinds[0]})"
-            if command := see_again(first, part.settings):
-                yield f"  see it again: {command}"
+            yield _telling(found), found
+
+
+def purpose(instance: str) -> str:
+    """What an instance of the catalogue was made for, and the kinds of fault; nothing about others."""
+    source = _sources().get(instance.partition(LIFTED)[0])
+    if source is None:
+        return ""
+    kinds = source["kinds"]
+    return f"{source['note']} (kind{'s' * (len(kinds) > 1)} {', '.join(kinds)}: draftproof explain {kinds[0]})"
 
 
 def _telling(found: Sequence[Verdict]) -> Verdict:
@@ -181,6 +239,7 @@ def _telling(found: Sequence[Verdict]) -> Verdict:
     return next(verdict for verdict in found if (verdict.number or 0.0) >= most / 2)
 
 
+@cache
 def _sources() -> dict[str, dict[str, Any]]:
     """The instances of the catalogue, by name."""
     from .catalogue import catalogue

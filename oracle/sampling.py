@@ -28,6 +28,7 @@ from .cases import Batch, Block, Case
 from .confidence import MeanLength, total_variation_upper_bound
 from .eprocess import log_average, stream_log_e_value
 from .grouped import GroupedProcess
+from .prefix_laws import prefix_laws
 from .reading import touched
 from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, LENGTH_SLACK, Verdict, acceptance, as_json, describe, impossible, number
 
@@ -203,7 +204,7 @@ def _support(sample: Sample, alpha: float, effort: str) -> Verdict:
 def _exactness(sample: Sample, outcome: str, bound: float, limit: float, effort: str) -> Verdict:
     case, counts = sample.case, sample.blocks + sample.cut()
     total, excluded = sum(counts.values()), bound
-    violation, message = None, f"total variation is at most {bound:.3g}"
+    violation, details, message = None, dict[str, Any](), f"total variation is at most {bound:.3g}"
     if case.subject.lossy:
         outcome, message = "conform", f"lossy, as its author says: {message}"
     elif outcome == "inconclusive":
@@ -212,7 +213,9 @@ def _exactness(sample: Sample, outcome: str, bound: float, limit: float, effort:
         law = {block: rational(Fraction(count, total)) for block, count in counts.items()}
         first, excluded = _plain_violation(law, case, sample.observations), float(total_variation(law, case.target))
         violation, message = as_json(first), f"{describe(first, 'about ')}; total variation about {number(excluded)}"
-    return Verdict(case.subject.name, case.instance.name, "exactness", outcome, "sample", excluded, limit, message, effort, violation=violation)
+        details = {"prefix_laws": prefix_laws(law, case.target, first.prefix)}
+    name, instance = case.subject.name, case.instance.name
+    return Verdict(name, instance, "exactness", outcome, "sample", excluded, limit, message, effort, violation=violation, details=details)
 
 
 def _plain_violation(law: dict[Block, Rational], case: Case, observations: int) -> Violation:

@@ -18,6 +18,7 @@ from draftproof.reference.rational import fraction, rational
 
 from . import ceilings
 from .cases import Block, Case
+from .prefix_laws import prefix_laws
 from .reading import Reading
 
 BOUNDARY = Fraction(1, 1 << 23)
@@ -109,7 +110,8 @@ def _exactness(case: Case, reading: Reading, limit: Fraction, strict: bool) -> V
     if missing:
         message += f"; with probability {number(missing)} it emits nothing"
     violation = None if first is None else as_json(first)
-    return _verdict(case, reading, name, "nonconform", distance, limit, message, violation=violation)
+    details = {"prefix_laws": prefix_laws(law, case.target, first.prefix if first else None)}
+    return _verdict(case, reading, name, "nonconform", distance, limit, message, violation=violation, details=details)
 
 
 def first_violation(law: Mapping[Block, Any], case: Case, limit: Fraction) -> Violation | None:
