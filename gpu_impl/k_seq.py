@@ -4,6 +4,8 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .laws import read_declared, read_law
+from .rowwise import long_rows, verify
+from .rowwise.k_seq import k_seq as one_tree
 from .sampling import inverse_cdf, read_uniforms
 from .trees import Tree, build_tree, emit
 
@@ -47,6 +49,8 @@ def k_seq(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if long_rows(target):
+        return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
     batch = torch.arange(len(tokens), device=tokens.device)
 

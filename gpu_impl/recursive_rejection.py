@@ -4,6 +4,8 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .laws import excess, read_declared, read_law
+from .rowwise import long_rows, verify
+from .rowwise.recursive_rejection import recursive_rejection as one_tree
 from .sampling import inverse_cdf, read_uniforms
 from .trees import build_tree, emit
 
@@ -44,6 +46,8 @@ def recursive_rejection(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if long_rows(target):
+        return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
     batch = torch.arange(len(tokens), device=tokens.device)
 

@@ -4,6 +4,8 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .laws import excess, read_declared, read_law
+from .rowwise import long_rows, verify
+from .rowwise.traversal import traversal as one_tree
 from .sampling import inverse_cdf, read_uniforms
 from .trees import Tree, build_tree, emit, postorder
 
@@ -49,6 +51,8 @@ def traversal(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if long_rows(target):
+        return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
 
     visited = torch.ones_like(draws)  # the mass each node is visited with

@@ -4,6 +4,8 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .laws import read_law
+from .rowwise import long_rows, verify
+from .rowwise.tree_exit import tree_exit as one_tree
 from .sampling import inverse_cdf, read_uniforms
 from .trees import Tree, build_tree, emit
 
@@ -47,6 +49,8 @@ def tree_exit(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], 2), tokens.device)
+    if long_rows(target):
+        return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
 
     reach, stay, fine = exit_factors(tree, target)

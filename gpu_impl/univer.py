@@ -5,6 +5,8 @@ from torch import Tensor
 from .checks import check_shapes
 from .greedy_plan import greedy_plan
 from .laws import read_law
+from .rowwise import long_rows, verify
+from .rowwise.univer import univer as one_tree
 from .sampling import inverse_cdf, read_uniforms
 from .trees import build_tree, emit, postorder
 
@@ -48,6 +50,8 @@ def univer(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if long_rows(target):
+        return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
 
     visited = torch.ones_like(draws)  # the mass each node is visited with

@@ -1,0 +1,43 @@
+"""A rule over a batch, tree after tree."""
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from ..lazy_rows import LazyRows
+from .rows import NoLaw
+from .trees import Tree, build
+
+LONG = 1 << 12
+"""Tokens a row from which on a row costs more than the steps around it."""
+
+Rule = Callable[[Tree, Sequence[float]], tuple[int, int]]
+"""(tree, its uniforms) -> (accepted node, bonus token).  Raises NoLaw."""
+
+
+def long_rows(target: Tensor | LazyRows) -> bool:
+    """Whether rows [B, N, V] are for the rules of this folder."""
+    return target.device.type == "cpu" and target.shape[2] >= LONG
+
+
+def verify(
+    rule: Rule, tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor | LazyRows, declared: Tensor | LazyRows | None, draws: Tensor
+) -> tuple[Tensor, Tensor]:
+    """As the verifiers: blocks [B, D+1] int64, padded with -1, and accepted [B] int64; -1 where there is no answer."""
+    trees = [
+        build(*row, batch, target, declared)
+        for batch, row in enumerate(zip(tokens.tolist(), parents.tolist(), valid.tolist(), strict=True))
+    ]
+    blocks = torch.full((len(trees), 1 + max((max(tree.depth) for tree in trees), default=0)), -1)
+    accepted = torch.full((len(trees),), -1)
+    for tree, uniforms in zip(trees, draws.tolist(), strict=True):
+        if not tree.sound:
+            continue
+        try:
+            node, bonus = rule(tree, uniforms)
+        except NoLaw:
+            continue
+        path = [*tree.path(node), bonus]
+        blocks[tree.batch, : len(path)] = torch.tensor(path)
+        accepted[tree.batch] = len(path) - 1
+    return blocks, accepted

@@ -1,0 +1,61 @@
+"""One tree as lists."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ..lazy_rows import LazyRows
+from .rows import Row, entry, read
+
+
+@dataclass
+class Tree:
+    """Nodes in index order, root first, with what a rule is given: rows are read on demand.
+
+    children of each node in index order; depth 0 at padding; declared None: drafts are deterministic.
+    """
+
+    tokens: Sequence[int]
+    parents: Sequence[int]
+    children: Sequence[Sequence[int]]
+    depth: Sequence[int]
+    sound: bool
+    batch: int
+    target_rows: Tensor | LazyRows
+    declared_rows: Tensor | LazyRows | None
+
+    def target(self, node: int) -> Row:
+        return read(self.target_rows, self.batch, node)
+
+    def declared(self, node: int) -> Row | None:
+        """The law the node's token was drawn from; None: all mass on it."""
+        return None if self.declared_rows is None else read(self.declared_rows, self.batch, node)
+
+    def declares_one(self, node: int) -> bool:
+        """Whether the node's own token is certain under its declared law, exactly."""
+        return self.declared_rows is None or entry(self.declared_rows, self.batch, node, self.tokens[node]) == 1
+
+    def path(self, node: int) -> list[int]:
+        tokens = []
+        while node:
+            tokens.append(self.tokens[node])
+            node = self.parents[node]
+        return tokens[::-1]
+
+
+def build(
+    tokens: Sequence[int], parents: Sequence[int], valid: Sequence[bool], batch: int, target: Tensor | LazyRows, declared: Tensor | LazyRows | None
+) -> Tree:
+    """What ``build_tree`` of the batched rules says, for one row of a batch."""
+    children: list[list[int]] = [[] for _ in tokens]
+    depth = [0] * len(tokens)
+    sound, vocabulary = valid[0], target.shape[2]
+    for node in range(1, len(tokens)):
+        if valid[node]:
+            parent = parents[node]
+            if 0 <= parent < node and valid[parent] and 0 <= tokens[node] < vocabulary:
+                children[parent].append(node)
+                depth[node] = depth[parent] + 1
+            else:
+                sound = False
+    return Tree(tokens, parents, children, depth, sound, batch, target, declared)
