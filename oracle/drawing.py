@@ -6,8 +6,8 @@ from html import escape
 from math import floor, log10
 from typing import Any
 
-COLOURS = {"ink": "#1f2328", "faint": "#d0d7de", "page": "#ffffff", "a": "#0969da", "b": "#bc4c00", "c": "#1a7f37"}
-DARK = {"ink": "#e6edf3", "faint": "#30363d", "page": "#0d1117", "a": "#58a6ff", "b": "#f0883e", "c": "#3fb950"}
+COLOURS = {"ink": "#1f2328", "soft": "#818b98", "faint": "#d0d7de", "page": "#ffffff", "a": "#0969da", "b": "#bc4c00", "c": "#1a7f37"}
+DARK = {"ink": "#e6edf3", "soft": "#7d8590", "faint": "#30363d", "page": "#0d1117", "a": "#58a6ff", "b": "#f0883e", "c": "#3fb950"}
 """Names of colours, on a light page and on a dark one."""
 
 
@@ -89,6 +89,13 @@ class Drawing:
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" role="img">'
         page = f'<rect width="{self.width:g}" height="{self.height:g}" {_paint(fill="page")}/>'
         return "\n".join([head, f"<title>{escape(self.title)}</title><style>{_style()}</style>", page, *map(_svg, self.shapes), "</svg>\n"])
+
+    def inline(self, name: str, description: str) -> str:
+        """As a part of a page of HTML, which styles the classes itself; ``name`` is its id there, ``description`` what a screen reader says next."""
+        ids = f'id="{name}" aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
+        head = f'<svg {ids} role="img" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" height="{self.height:g}">'
+        said = f'<title id="{name}-title">{escape(self.title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
+        return "".join([head, said, *map(_svg, self.shapes), "</svg>"])
 
 
 def rendered(drawing: Drawing, suffix: str) -> bytes:

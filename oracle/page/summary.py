@@ -1,0 +1,93 @@
+"""The head of the page: the outcome before anything else."""
+
+from collections import Counter
+
+from ..report import EXIT_CODES, Report
+from .elements import Child, Html, tag, text
+from .figures import counted
+from .results import Results
+
+MARKS = {"conform": "✓", "nonconform": "✗", "inconclusive": "?", "error": "!", "not judged": "–"}
+"""So that nothing is said by colour alone."""
+
+PLAIN = {
+    "conform": "does what it claims",
+    "nonconform": "does not do what it claims",
+    "inconclusive": "could not be decided",
+    "error": "could not be judged",
+}
+
+MEANING = {
+    "conform": "Nothing wrong was found, within the limits stated.",
+    "nonconform": "Something is wrong, and it was shown to be.",
+    "inconclusive": "Neither right nor wrong could be shown; give it more time or more blocks.",
+    "error": "Something kept a subject from being judged; that is never a pass.",
+}
+
+
+WRONG = ("error", "nonconform", "inconclusive")
+"""Outcomes that are no pass, worst first."""
+
+
+def outcomes(report: Report) -> dict[str, str]:
+    """The outcome of every subject.  One that has nothing but instances that did not suit it was not judged, which is an error here as anywhere."""
+    return {subject: report.of(subject).outcome for subject in report.subjects}
+
+
+def badge(outcome: str, said: str | None = None) -> Html:
+    """An outcome as mark, word and colour."""
+    return tag("span", tag("span", MARKS.get(outcome, ""), aria_hidden="true"), " ", said or outcome, class_=f"badge {shade(outcome)}")
+
+
+def shade(outcome: str) -> str:
+    """The class that colours an outcome."""
+    return f"is-{outcome.replace(' ', '-')}"
+
+
+def title(results: Results) -> str:
+    """What the tab says: the outcome, and whose."""
+    report = results.report
+    if not results.runs:
+        return "draftproof: comparison"
+    only = f", {str(text(report.subjects[0], 60))}" if len(report.subjects) == 1 else ""
+    return f"draftproof: {report.outcome}{only}"
+
+
+def header(results: Results) -> Html:
+    """Outcome, one sentence, counts."""
+    bar = tag("div", tag("span", "draftproof", class_="brand"), _theme(), class_="bar")
+    if not results.runs:
+        return tag("header", bar, tag("h1", "Verifiers and budgets compared"))
+    report = results.report
+    heading = tag("h1", badge(report.outcome, report.outcome.capitalize()), " ", tag("span", _sentence(report), class_="sentence"))
+    return tag("header", bar, heading, tag("p", MEANING[report.outcome], " ", _size(report), class_="lead"))
+
+
+def _sentence(report: Report) -> Child:
+    """How many subjects, and what of them; the name where there is only one."""
+    found = outcomes(report)
+    if not found:
+        return "Nothing was judged"
+    if len(found) == 1:
+        ((subject, outcome),) = found.items()
+        return [tag("code", text(subject, 120), class_="name"), f" {PLAIN[outcome]}"]
+    counts = Counter(found.values())
+    if len(counts) == 1:
+        return f"All {len(found)} subjects: each {PLAIN[report.outcome]}"
+    first, *others = (f"{counts[outcome]} {{}}{PLAIN[outcome]}" for outcome in WRONG if counts[outcome])
+    said = [first.format(f"of {len(found)} subjects "), *(part.format("") for part in others)]
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+
+
+def _size(report: Report) -> str:
+    instances = len({verdict.instance for verdict in report.verdicts})
+    ways = sorted({verdict.way for verdict in report.verdicts if verdict.verdict != "invariance"})
+    read = f", read by {', '.join(ways)}" if ways else ""
+    return f"{counted(len(report.verdicts), 'verdict')} on {counted(instances, 'instance')}{read}; exit code {EXIT_CODES[report.outcome]}."
+
+
+def _theme() -> Html:
+    """Three states, which the script makes work, and shows."""
+    pressed = {name: "true" if name == "auto" else "false" for name in ("auto", "light", "dark")}
+    choices = [tag("button", name.capitalize(), type="button", data_theme=name, aria_pressed=said) for name, said in pressed.items()]
+    return tag("div", *choices, role="group", aria_label="Colours", class_="choice", id="theme", hidden=True)
