@@ -88,6 +88,7 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
         raise Refused("it runs in a process of its own, whose random numbers cannot be scripted")
     caller = Caller(case)
     law, failures, leaves = defaultdict[Block, Fraction](Fraction), defaultdict[str, Fraction](Fraction), 0
+    slack = Fraction(0)
     trees, fresh_seeds = _trees(case), case.subject.randomness == "seeds"
     with watched(case.subject.call) as watch:
         for row in range(trees):
@@ -99,12 +100,14 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
 
             found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline, fresh_seeds=fresh_seeds, watch=watch)
             leaves += found.leaves
+            slack += weight * Fraction(found.slack)
             for block, mass in found.law.items():
                 law[block] += weight * mass
             for message, mass in found.failures.items():
                 failures[message.removeprefix("SubjectError: ")] += weight * mass
     touched(caller)
-    return Reading("enumerate", dict(law), dict(failures), effort=f"{leaves} branches on {len(case.trees)} trees, exact")
+    how = f"races to {float(slack):.1g}" if slack else "exact"
+    return Reading("enumerate", dict(law), dict(failures), slack, f"{leaves} branches on {len(case.trees)} trees, {how}")
 
 
 def _scripted(case: Case, columns: int) -> dict[str, Any]:

@@ -36,6 +36,10 @@ class Number:
     def _decide(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
         if other is self:
             return op in (operator.le, operator.ge)  # numpy's search compares a key with itself
+        if isinstance(other, Number):
+            from .races import compare
+
+            return compare(op, self, other)
         if not self._is_number(other):
             return NotImplemented
         return self.uniform.decide(lambda k: bool(op(self.value(k), other)))
@@ -47,6 +51,8 @@ class Number:
         return isinstance(other, (numbers.Number, np.bool_))  # numpy does not register its bool
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Number) and other.uniform is not self.uniform:
+            return False  # but for a tie
         if not self._is_number(other):
             return NotImplemented
         return bool(self >= other and not self > other)  # type: ignore[operator]
@@ -113,7 +119,7 @@ class Number:
     # numpy's functions of an object call the method of that name
 
     def log(self) -> Any:
-        return self.apply(np.log)
+        return self.apply(_log)
 
     def log1p(self) -> Any:
         return self.apply(np.log1p)
@@ -190,6 +196,12 @@ class Number:
         from .tensor_operations import dispatch
 
         return dispatch(function, args, kwargs or {})
+
+
+def _log(value: Any) -> Any:
+    """Of 0 too, which the program may never draw: without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(value)
 
 
 FLOATS_OWN = {name for name in dir(float) if not name.startswith("_")}

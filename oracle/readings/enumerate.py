@@ -37,12 +37,14 @@ T = TypeVar("T", bound=Hashable)
 class Enumeration(Generic[T]):
     """The law of a program: outcome -> probability, and "Exception: message" -> probability where it raised.
 
-    The masses of both add up to 1, exactly. `leaves` is the number of branches.
+    The masses of both add up to 1, exactly. `leaves` is the number of branches. `slack` bounds the total variation by
+    which the law may be off, where the program runs races (`races`).
     """
 
     law: dict[T, Fraction]
     failures: dict[str, Fraction]
     leaves: int
+    slack: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def enumerate_law(
     hashed; RuntimeError when nested or run in two threads.
     """
     law: dict[tuple[Hashable | _Raised, int], int] = {}  # outcome and denominator -> numerator
-    leaves, size, explorer, few = 0, 1, Explorer(fresh_seeds), list[_Leaf]()
+    leaves, slack, size, explorer, few = 0, 0.0, 1, Explorer(fresh_seeds), list[_Leaf]()
 
     def run(script: Script) -> Hashable | _Raised:
         if deadline is not None and time.monotonic() > deadline:
@@ -106,6 +108,7 @@ def enumerate_law(
                         key = leaf.outcome, leaf.denominator
                         law[key] = law.get(key, 0) + leaf.numerator
                         leaves += 1
+                        slack += explorer.slack * leaf.numerator / leaf.denominator
                         more = explorer.advance()
                 if "torch" in sys.modules and not scripted_torch:
                     raise Refused("torch is imported while branches are explored: import it first")
@@ -123,7 +126,7 @@ def enumerate_law(
             outcomes[value] = outcomes.get(value, Fraction(0)) + Fraction(numerator, denominator)
     if not outcomes and came_back:
         raise Refused(f"the program only fails when its random calls are scripted: {next(iter(failures))}")
-    return Enumeration(outcomes, failures, leaves)
+    return Enumeration(outcomes, failures, leaves, slack)
 
 
 class _Nested(RuntimeError):

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import scripted
 from .scripted import choose_one_of, current, note_seed, rewound
-from .uniforms import DOUBLE
+from .uniforms import DOUBLE, EXPONENTIAL
 
 Patch = tuple[Any, str, Any]  # owner, name, replacement
 
@@ -54,6 +54,7 @@ def python_patches() -> list[Patch]:
     patches: list[Patch] = [
         (random, "random", lambda: current().draw(DOUBLE)),
         (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
+        (random, "expovariate", lambda lambd=1.0: current().draw(EXPONENTIAL) / lambd),
         (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
         (random, "setstate", lambda state: rewound()),
         (os, "urandom", _urandom),
@@ -62,6 +63,7 @@ def python_patches() -> list[Patch]:
         patches += [
             (owner, "random", lambda self: current().draw(DOUBLE)),
             (owner, "getrandbits", lambda self, bits: choose_one_of(1 << bits)),
+            (owner, "expovariate", lambda self, lambd=1.0: current().draw(EXPONENTIAL) / lambd),
             (owner, "_randbelow", lambda self, count: choose_one_of(count)),
             (owner, "seed", lambda self, a=None, version=2: note_seed("random.Random", a)),
             (owner, "setstate", lambda self, state: rewound()),

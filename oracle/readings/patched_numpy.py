@@ -19,7 +19,7 @@ from numpy.random import Generator, RandomState
 from .arithmetic import Number, boxed, index_in
 from .patched import Patch
 from .scripted import choose_one_of, current, draw_without_replacement, exact_weights, note_seed, rewound
-from .uniforms import DOUBLE
+from .uniforms import DOUBLE, EXPONENTIAL, GUMBEL, Grid
 
 Array = np.ndarray[Any, Any]
 _searchsorted = np.searchsorted
@@ -35,12 +35,19 @@ def _filled(shape: tuple[int, ...], values: Sequence[Any], dtype: Any) -> Array:
     return out.reshape(shape)
 
 
-def _uniforms(size: Any) -> Any:
+def _uniforms(size: Any, grid: Grid = DOUBLE) -> Any:
     if size is None:
-        return current().draw(DOUBLE)
+        return current().draw(grid)
     shape = _shape(size)
-    values = [current().draw(DOUBLE, np.float64) for _ in range(prod(shape))]
+    values = [current().draw(grid, np.float64) for _ in range(prod(shape))]
     return _filled(shape, values, object if current().lazy else np.float64)
+
+
+def _scaled(noise: Any, loc: Any, scale: Any) -> Any:
+    """loc + scale * noise, with the operations that change something."""
+    if not (np.ndim(scale) == 0 and scale == 1):
+        noise = noise * np.asarray(scale, dtype=float)[()]
+    return noise if np.ndim(loc) == 0 and loc == 0 else noise + np.asarray(loc, dtype=float)[()]
 
 
 def _integer_weights(weights: Sequence[Fraction]) -> tuple[int, ...]:
@@ -77,6 +84,19 @@ class Scripted:
             low, high = float(low), float(high)
             return uniforms if (low, high) == (0, 1) else low + (high - low) * uniforms
         return np.asarray(low, dtype=float) + np.subtract(high, low, dtype=float) * uniforms
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        shape = np.shape(self._real.exponential(scale, size))
+        return _scaled(_uniforms(shape if shape or size is not None else None, EXPONENTIAL), 0, scale)
+
+    def standard_exponential(self, size: Any = None, *others: Any, **options: Any) -> Any:
+        if others or options:
+            current().refuse("numpy standard_exponential of another dtype or method, or written into a given array")
+        return _uniforms(size, EXPONENTIAL)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        shape = np.shape(self._real.gumbel(loc, scale, size))
+        return _scaled(_uniforms(shape if shape or size is not None else None, GUMBEL), loc, scale)
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True

@@ -15,15 +15,16 @@ from .arithmetic import Number
 from .patched import Patch
 from .scripted import choose_one_of, current, draw_without_replacement, exact_weights, note_seed, rewound
 from .tensors import LazyTensor, filled, is_lazy, lifted, make_lazy
-from .torch_grids import grid_of
+from .torch_grids import exponentials, grid_of
+from .uniforms import Grid
 
 NOT_SCRIPTED = {
     torch: "randn randn_like randperm normal poisson binomial dropout feature_dropout alpha_dropout rrelu".split(),
-    Tensor: "exponential_ normal_ random_ geometric_ cauchy_ log_normal_".split(),
+    Tensor: "normal_ random_ geometric_ cauchy_ log_normal_".split(),
 }
 _rand, _randint, _multinomial, _bernoulli = torch.rand, torch.randint, torch.multinomial, torch.bernoulli
 _tensor, _as_tensor, _asarray = torch.tensor, torch.as_tensor, torch.asarray
-_Generator = torch.Generator
+_Generator, _exponential_ = torch.Generator, Tensor.exponential_
 
 
 class ScriptedTorchGenerator(torch.Generator):
@@ -63,9 +64,9 @@ def _spare(device: Any = "cpu") -> torch.Generator:
 # uniforms
 
 
-def _draw_into(tensor: Tensor) -> Tensor:
-    """Uniforms as the elements of a new tensor."""
-    grid, script = grid_of(tensor), current()
+def _draw_into(tensor: Tensor, grid: Grid | None = None) -> Tensor:
+    """Uniforms, or what else lies on a grid, as the elements of a new tensor."""
+    grid, script = grid or grid_of(tensor), current()
     drawn: list[Any] = [script.draw(grid) for _ in range(tensor.numel())]
     if script.lazy:
         return filled(tensor.detach() if tensor.requires_grad else tensor, drawn)
@@ -92,11 +93,20 @@ def uniform_(self: Tensor, *bounds: float, generator: Any = None, **named: float
     high = bounds[1] if len(bounds) > 1 else named.get("to", 1.0)
     if (low, high) != (0, 1):
         current().refuse(f"torch uniform_ between other bounds than 0 and 1: {low}, {high}")
-    fresh = _draw_into(torch.empty(self.shape, dtype=self.dtype, device=self.device))
+    return _written(self, _draw_into(torch.empty(self.shape, dtype=self.dtype, device=self.device)))
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    _check(generator)
+    _exponential_(torch.empty(1, dtype=self.dtype), lambd, generator=_spare())  # raises unless it is one
+    return _written(self, _draw_into(torch.empty(self.shape, dtype=self.dtype, device=self.device), exponentials(self.dtype, lambd)))
+
+
+def _written(tensor: Tensor, fresh: Tensor) -> Tensor:
     if isinstance(fresh, LazyTensor):
-        make_lazy(self).places.copy_(fresh.places)
-        return self
-    return self.copy_(fresh)
+        make_lazy(tensor).places.copy_(fresh.places)
+        return tensor
+    return tensor.copy_(fresh)
 
 
 # discrete draws
@@ -201,7 +211,7 @@ def _converting(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _not_scripted(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: Any, **__: Any) -> NoReturn:
-        current().refuse(("draws an exponential race: " if name == "exponential_" else "draws from torch ") + name)
+        current().refuse(f"draws from torch {name}")
 
     return refuse
 
@@ -216,7 +226,7 @@ def torch_patches() -> list[Patch]:
         patches += [(owner, name, _not_scripted(name)) for name in names if hasattr(owner, name)]
     functions: dict[Any, list[Callable[..., Tensor]]] = {
         torch: [rand, rand_like, multinomial, bernoulli, randint],
-        Tensor: [multinomial, bernoulli, bernoulli_, uniform_],
+        Tensor: [multinomial, bernoulli, bernoulli_, uniform_, exponential_],
     }
     for owner, replacements in functions.items():
         patches += [(owner, function.__name__, function) for function in replacements]

@@ -8,8 +8,8 @@ with real numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from .arithmetic import MOST_VALUES, Number
 from .refused import Refused
@@ -18,13 +18,21 @@ from .uniforms import CHANGED, Derived, Grid, Uniform
 DISCRETE = -1  # stands for the uniform of a discrete draw
 
 
+class Odds(NamedTuple):
+    """Of a race: the weights of its contenders, how far its law may be off, and what it takes to win."""
+
+    weights: tuple[int, ...]
+    slack: float
+    beats: Callable[[Any, Any], Any]
+
+
 class Branch:
     """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`."""
 
-    __slots__ = ("uniform", "question", "answer")
+    __slots__ = ("uniform", "question", "answer", "odds")
 
-    def __init__(self, uniform: int, question: int | tuple[int, ...]) -> None:
-        self.uniform, self.question, self.answer = uniform, question, -1
+    def __init__(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None = None) -> None:
+        self.uniform, self.question, self.answer, self.odds = uniform, question, -1, odds
 
     def advance(self) -> bool:
         """Move to the next possible answer; False when there is none."""
@@ -37,6 +45,13 @@ class Branch:
 
 
 Choice = tuple[tuple[int, ...], int]  # weights and the index taken
+
+
+class Settled(NamedTuple):
+    """The choice that settled a race: a replay draws the noise, not the winner."""
+
+    weights: tuple[int, ...]
+    taken: int
 
 
 class Run:
@@ -89,17 +104,37 @@ class Explorer(Run):
         self.drawn.append((question, answer))
         return answer
 
+    def odds(self, found: Callable[[], Odds]) -> Odds:
+        """Those of the race that is settled next: as they were found when it was first run."""
+        if self.position == len(self.branches):
+            return found()
+        odds = self.branches[self.position].odds
+        return odds or self.refuse(CHANGED)
+
+    def settle(self, odds: Odds) -> int:
+        """Who wins the race."""
+        answer = self._branch(DISCRETE, odds.weights, odds)
+        self.drawn.append(Settled(odds.weights, answer))
+        return answer
+
+    @property
+    def slack(self) -> float:
+        """How far the law of the leaf just visited may be off, for its races."""
+        return sum(branch.odds.slack for branch in self.branches if branch.odds)
+
     def split(self, uniform: Uniform, cut: int) -> int:
         """Is the uniform at or above the cut?"""
+        if uniform.standing is not None:
+            self.refuse("uses the noise of a race once more")
         if uniform.drawn is not self.drawn or active is not self:
             self.refuse("a uniform that outlived the run that drew it")
         return self._branch(uniform.index, cut)
 
-    def _branch(self, uniform: int, question: int | tuple[int, ...]) -> int:
+    def _branch(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None = None) -> int:
         position = self.position
         self.position = position + 1
         if position == len(self.branches):
-            branch = Branch(uniform, question)
+            branch = Branch(uniform, question, odds)
             branch.advance()
             self.branches.append(branch)
             return branch.answer
@@ -131,7 +166,7 @@ class Explorer(Run):
                 weights, taken = drawn
                 numerator *= weights[taken]
                 denominator *= sum(weights)
-            else:
+            elif drawn.taped is None:  # else a race was settled instead
                 numerator *= drawn.hi - drawn.lo + 1
                 bits += drawn.grid.bits
         return numerator, denominator << bits
@@ -144,7 +179,7 @@ class Replay(Run):
 
     def __init__(self, drawn: Sequence[Uniform | Choice], parity: int, fresh_seeds: bool = False) -> None:
         super().__init__(fresh_seeds)
-        self.drawn, self.parity = drawn, parity
+        self.drawn, self.parity = [one for one in drawn if not isinstance(one, Settled)], parity
 
     def _next(self) -> Uniform | Choice:
         if self.position == len(self.drawn):
@@ -156,7 +191,7 @@ class Replay(Run):
         uniform = self._next()
         if isinstance(uniform, tuple) or uniform.grid is not grid:
             self.refuse(CHANGED)
-        k = uniform.hi if (self.position + self.parity) & 1 else uniform.lo
+        k = (uniform.taped or (uniform.lo, uniform.hi))[(self.position + self.parity) & 1]
         return uniform.value(k) if grid.values is None else grid.values(k)
 
     def choose(self, weights: Sequence[int]) -> int:

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from .arithmetic import Number
+from .races import order
 from .tensor_numbers import cast, classified, compare, monotone, search
-from .tensors import LazyTensor, constant_places, explorer, lazy, lifted, make_lazy, without_dispatch
+from .tensors import LazyTensor, constant_places, explorer, lazy, lifted, make_lazy, numbers_at, without_dispatch
 
 # operator, and the operator with the sides exchanged
 LT, LE = (operator.lt, operator.gt), (operator.le, operator.ge)
@@ -143,6 +144,45 @@ def to(function: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
     return cast(there, outer.dtype)
 
 
+# races
+
+
+def placed_first(tensor: LazyTensor, dim: int, count: int, largest: bool) -> Tensor:
+    """[..., count] indices along ``dim``, last here, of the largest or smallest elements, best first."""
+    along = tensor.places.movedim(dim, -1)
+    rows = along.reshape(-1, along.shape[-1])
+    found = [order(numbers_at(row), largest, count) for row in rows]
+    return torch.tensor(found, device=tensor.device).reshape(*along.shape[:-1], count)
+
+
+def arg(largest: bool) -> Any:
+    def one(function: Any, tensor: LazyTensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        if dim is None:
+            index = placed_first(moved(Tensor.flatten, (tensor,), {}), 0, 1, largest).squeeze(-1)
+            return index.reshape([1] * tensor.dim()) if keepdim else index
+        index = placed_first(tensor, dim, 1, largest)
+        return index.movedim(-1, dim) if keepdim else index.squeeze(-1)
+
+    return one
+
+
+def top(function: Any, tensor: LazyTensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    index = placed_first(tensor, dim, k, largest).movedim(-1, dim)
+    return torch.return_types.topk((moved(torch.gather, (tensor, dim, index), {}), index))
+
+
+def extreme(largest: bool) -> Any:
+    def one(function: Any, tensor: LazyTensor, dim: int | None = None, keepdim: bool = False) -> Any:
+        if not isinstance(dim, int):
+            explorer().refuse("needs the value of a uniform: torch max or min")
+        index = placed_first(tensor, dim, 1, largest).movedim(-1, dim)
+        values = moved(torch.gather, (tensor, dim, index), {})
+        kind = torch.return_types.max if largest else torch.return_types.min
+        return kind((values, index) if keepdim else (moved(Tensor.squeeze, (values, dim), {}), index.squeeze(dim)))
+
+    return one
+
+
 # single elements
 
 
@@ -171,6 +211,11 @@ CONVERSIONS: dict[str, Any] = {
 SPECIAL: dict[str, Any] = {
     **dict.fromkeys(("isnan", "isinf", "isfinite"), classified),
     **dict.fromkeys(("to", "type", "type_as"), to),
+    "argmax": arg(largest=True),
+    "argmin": arg(largest=False),
+    "max": extreme(largest=True),
+    "min": extreme(largest=False),
+    "topk": top,
     "where": where,
     "masked_fill": masked_fill,
     "setitem": setitem,

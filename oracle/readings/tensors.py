@@ -111,10 +111,17 @@ def make_lazy(tensor: Tensor) -> LazyTensor:
     """Turn an ordinary tensor, in place, into one that can hold uniforms."""
     if isinstance(tensor, LazyTensor):
         return tensor
-    if tensor._is_view():
-        explorer().refuse("writes uniforms into a view of a tensor")
-    places = constant_places(tensor)
+    places = _view_of_places(tensor) if tensor._is_view() else constant_places(tensor)
     tensor.__class__ = LazyTensor
     assert isinstance(tensor, LazyTensor)
     tensor._numbers, tensor._places = None, places
     return tensor
+
+
+def _view_of_places(view: Tensor) -> Tensor:
+    """The places of a view are a view of its base's, so that what is written into one is seen in the other."""
+    base = view._base
+    assert base is not None
+    if not base.is_contiguous() or view.dtype != base.dtype:
+        explorer().refuse("writes uniforms into a view of a tensor whose elements are laid out in another way")
+    return make_lazy(base).places.as_strided(view.size(), view.stride(), view.storage_offset() - base.storage_offset())

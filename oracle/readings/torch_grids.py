@@ -7,7 +7,7 @@ from functools import cache
 import torch
 
 from .scripted import current, rounded
-from .uniforms import DOUBLE, SINGLE, Grid
+from .uniforms import DOUBLE, SINGLE, Grid, exponential
 
 
 def _narrow(name: str, digits: int) -> Grid:
@@ -25,6 +25,14 @@ GRIDS = {
     torch.float16: _narrow("float16", 11),
     torch.bfloat16: _narrow("bfloat16", 8),
 }
+
+
+@cache
+def exponentials(dtype: torch.dtype, rate: float) -> Grid:
+    """Exponential variables as elements of this dtype, from a grid finer than any device's: they race, and only their ratios matter."""
+    return Grid(f"exponential {dtype}", 53, lambda k: float(torch.tensor(exponential(k) / rate, dtype=dtype).item()))
+
+
 _rand, _Generator = torch.rand, torch.Generator
 
 

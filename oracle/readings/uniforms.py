@@ -11,12 +11,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, log, log1p
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import Number
 
 if TYPE_CHECKING:
+    from .races import Standing
     from .scripted import Explorer
 
 CHANGED = "randomness that is not controlled: a replay of the same choices asked another question"
@@ -34,7 +35,25 @@ class Grid:
         return k * 2.0**-self.bits if self.values is None else self.values(k)
 
 
+def _middle(k: int) -> tuple[float, float]:
+    """(x, 1 - x) for x in the middle of the k-th of 2^53 intervals, both to full precision."""
+    return (k + 0.5) * 2.0**-53 if k < 1 << 52 else 1 - ((1 << 53) - k - 0.5) * 2.0**-53, ((1 << 53) - k - 0.5) * 2.0**-53
+
+
+def exponential(k: int) -> float:
+    """The k-th of 2^53 equally likely values of an exponential variable of rate 1."""
+    below, above = _middle(k)
+    return -log1p(-below) if below < 0.5 else -log(above)
+
+
+def gumbel(k: int) -> float:
+    """The k-th of 2^53 equally likely values of a standard Gumbel variable."""
+    below, above = _middle(k)
+    return -log(-log(below)) if below < 0.5 else -log(-log1p(-above))
+
+
 DOUBLE = Grid("float64", 53)
+EXPONENTIAL, GUMBEL = Grid("exponential", 53, exponential), Grid("Gumbel", 53, gumbel)
 SINGLE = Grid("float32", 24)
 CONSTANT = Grid("constant", 0)
 
@@ -42,12 +61,14 @@ CONSTANT = Grid("constant", 0)
 class Uniform(Number):
     """A uniform on an evenly spaced grid, held by the program as a float or, with `kind`, as a numpy float64."""
 
-    __slots__ = ("script", "drawn", "index", "grid", "kind", "scale", "lo", "hi")
+    __slots__ = ("script", "drawn", "index", "grid", "kind", "scale", "lo", "hi", "standing", "taped")
 
     def __init__(self, script: Explorer, index: int, grid: Grid, kind: type = float) -> None:
         self.script, self.drawn, self.index, self.grid, self.kind = script, script.drawn, index, grid, kind
         self.scale = 2.0**grid.bits
         self.lo, self.hi = 0, (1 << grid.bits) - 1
+        self.standing: Standing | None = None  # in a race
+        self.taped: tuple[int, int] | None = None  # where a replay is to draw it, after a race
 
     @property
     def uniform(self) -> Uniform:

@@ -1,0 +1,271 @@
+"""Races: the largest, or the smallest, of numbers that are not known yet, each a monotone function of a uniform of its own.
+
+A number beats a level y with some probability 1 - exp(-h); h is its *hazard* at y.  Where the hazards of the contenders stand in the same ratios
+w_1 : w_2 : ... at every level -- p_i / E_i with exponential noise, log p_i + G_i with Gumbel noise, and whatever else orders them alike --
+contender i wins with probability w_i / (w_1 + w_2 + ...), and the level at which it wins tells nothing of who won.  So the winner meets a later
+contender as one of weight w_1 + w_2 + ..., and the order of all of them is that of successive draws without replacement.
+
+The hazards are found by bisection at several levels.  Where the ratios change with the level the reading is refused; how far floating point moves
+them is the ``slack`` of the race, a bound on the total variation of its law.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .scripted import Explorer, Odds, exact_weights
+
+if TYPE_CHECKING:
+    from .arithmetic import Number
+    from .uniforms import Uniform
+
+Beats = Callable[[Any, Any], Any]
+
+LEVELS = (0.3, 1.0, 2.5)
+"""The total hazard at the levels looked at: the winner of a race wins between the first and the last of them in two of three runs."""
+
+MOST_SLACK = 1e-5
+"""Ratios that differ by more than float32 rounds are no constants."""
+
+FIRST, LATER = (0.5, 0.7), (1.0, 1.4)
+"""Hazards, by weight and by round, that the replay gives to a winner and to those it beat."""
+
+
+class Standing(NamedTuple):
+    """Where a number stands after a race: how it won, its own weight, that of all it beat and itself, and its scale of hazards in the replay."""
+
+    beats: Beats | None  # None: it lost
+    weight: float = 0.0
+    total: float = 0.0
+    scale: float = 1.0
+
+
+LOST = Standing(None)
+
+
+def order(numbers: Sequence[Number], largest: bool, count: int) -> list[int]:
+    """Indices of the ``count`` largest (or smallest) numbers, best first; ties go to the earlier one, as they do among numbers that are known."""
+    beats = operator.gt if largest else operator.lt
+    running = [index for index, number in enumerate(numbers) if not _constant(number)]
+    known = sorted((index for index in range(len(numbers)) if index not in running), key=lambda i: _key(numbers[i], largest))
+    if running and known and not all(_always_beats(beats, numbers[i], numbers[known[0]]) for i in running):
+        numbers[running[0]]._refuse("a race with a number that is known and may win it")
+    places = [running[place] for place in _race([numbers[i] for i in running], beats, min(count, len(running)))] if running else []
+    return (places + known)[:count]
+
+
+def _race(racing: Sequence[Number], beats: Beats, count: int) -> list[int]:
+    script = _script(racing)
+    odds = script.odds(lambda: _odds(racing, beats))
+    left, total, places = list(odds.weights), sum(odds.weights), list[int]()
+    for nth in range(count):
+        if not any(left):
+            script.refuse("more places in a race than contenders that can win")
+        place = script.settle(odds._replace(weights=tuple(left)))
+        for other, weight in enumerate(left):
+            if weight:
+                _tape(racing[other], beats, weight / total, 2.0**nth, FIRST if other == place else LATER)
+        left[place] = 0
+        places.append(place)
+    if count == 1:
+        racing[place].uniform.standing = Standing(beats, odds.weights[place] / total, 1.0)
+    return places
+
+
+def compare(op: Beats, one: Number, other: Number) -> bool:
+    """``op(one, other)`` for numbers of different uniforms; a branch, unless they are too far apart to matter."""
+    truths = {bool(op(_at(one, first), _at(other, second))) for first, second in product(_ends(one), _ends(other))}
+    if len(truths) == 1:
+        return truths.pop()
+    if _constant(one):
+        value = _at(one, one.uniform.lo)
+        return other.uniform.decide(lambda k: bool(op(value, _at(other, k))))
+    if _constant(other):
+        value = _at(other, other.uniform.lo)
+        return one.uniform.decide(lambda k: bool(op(_at(one, k), value)))
+    if one.uniform.standing and other.uniform.standing:
+        one._refuse("compares two numbers that have both raced")
+    script = _script([one, other], begun=True)
+    odds = script.odds(lambda: _pair(one, other))
+    share = odds.weights[0] / sum(odds.weights)  # of one
+    place = script.settle(odds)
+    _placed(odds, one, other, share, place)
+    one_is_larger = (place == 0) == (odds.beats is operator.gt)
+    return one_is_larger if op in (operator.gt, operator.ge) else not one_is_larger
+
+
+def _placed(odds: Odds, one: Number, other: Number, share: float, place: int) -> None:
+    """Enter who won: a champion that is beaten keeps its taped values, and the new one is put before it."""
+    shares = (share, 1 - share)
+    old = 0 if one.uniform.standing else 1 if other.uniform.standing else None
+    pair = one, other
+    if old is None:
+        weights, scale = shares, 1.0
+    else:
+        standing = pair[old].uniform.standing
+        assert standing is not None
+        new_weight = standing.total * shares[1 - old] / shares[old]
+        weights = (standing.weight, new_weight) if old == 0 else (new_weight, standing.weight)
+        scale = standing.scale / 2 if place != old else standing.scale
+    total = sum(weights) if old is None else pair[old].uniform.standing.total + weights[1 - old]  # type: ignore[union-attr]
+    loser = 1 - place
+    if old is None or place != old:
+        _tape(pair[place], odds.beats, weights[place], scale, FIRST)
+    if old is None or loser != old:
+        _tape(pair[loser], odds.beats, weights[loser], scale, LATER)
+    pair[place].uniform.standing, pair[loser].uniform.standing = Standing(odds.beats, weights[place], total, scale), LOST
+
+
+def _pair(one: Number, other: Number) -> Odds:
+    """The odds of two, one of which may have won before: in whichever direction their hazards keep their ratio."""
+    standing = one.uniform.standing or other.uniform.standing
+    for beats in (operator.gt, operator.lt) if standing is None else (standing.beats,):
+        assert beats is not None
+        odds = _shares([one, other], beats)
+        if odds is not None and odds.slack <= MOST_SLACK:
+            break
+    else:
+        one._refuse("compares two uniforms whose odds depend on their level")
+    if standing is None:
+        return odds
+    before = standing.total / standing.weight
+    mine, its = odds.weights
+    return odds._replace(weights=exact_weights([mine * before, its] if one.uniform.standing else [mine, its * before]))
+
+
+def _odds(racing: Sequence[Number], beats: Beats) -> Odds:
+    odds = _shares(racing, beats)
+    if odds is None or odds.slack > MOST_SLACK:
+        racing[0]._refuse("a race whose odds depend on its level")
+    return odds
+
+
+def _shares(racing: Sequence[Number], beats: Beats) -> Odds | None:
+    """The weights of a race from the hazards at several levels; None where they are not defined."""
+    if len(racing) == 1:
+        return Odds((1,), 0.0, beats)
+    contenders = [_Contender(number, beats) for number in racing]
+    strongest = contenders[0]
+    for _ in contenders:
+        hazards = [one.hazard(strongest.value(0.7))[0] for one in contenders]
+        heaviest = contenders[max(range(len(racing)), key=hazards.__getitem__)]
+        if heaviest is strongest:
+            break
+        strongest = heaviest
+    if not 0 < sum(hazards) < math.inf:
+        return None
+    weights, seen, ties = [hazard / sum(hazards) for hazard in hazards], [], 0.0
+    for level in LEVELS:
+        at = strongest.value(max(weights) * level)
+        found = [one.hazard(at, weight * level) for one, weight in zip(contenders, weights, strict=True)]
+        hazards = [hazard for hazard, _ in found]
+        if not 0 < sum(hazards) < math.inf:
+            return None
+        seen.append(np.array(hazards) / sum(hazards))
+        ties = max(ties, sum(tie for _, tie in found))  # about the probability that another number is the same as the best
+    mean = np.mean(seen, axis=0)
+    slack = ties + max(float(np.abs(shares - mean).sum()) / 2 for shares in seen)
+    return Odds(exact_weights(mean.tolist()), slack, beats)
+
+
+class _Contender:
+    """A number, with the points of its grid in order from the best."""
+
+    def __init__(self, number: Number, beats: Beats) -> None:
+        self.number, self.beats = number, beats
+        self.points = int(number.uniform.scale)
+        self.downwards = bool(beats(_at(number, self.points - 1), _at(number, 0)))
+
+    def point(self, place: int) -> int:
+        return self.points - 1 - place if self.downwards else place
+
+    def place(self, hazard: float) -> int:
+        return min(int(-math.expm1(-hazard) * self.points), self.points - 1)
+
+    def value(self, hazard: float) -> Any:
+        """Its value where it has this hazard."""
+        return _at(self.number, self.point(self.place(hazard)))
+
+    def hazard(self, level: Any, guess: float | None = None) -> tuple[float, float]:
+        """-ln(1 - Pr(it beats the level)), where half of what ties with it counts, and the probability of a tie."""
+        around = None if guess is None else self.place(guess)
+        strictly = self._count(lambda value: bool(self.beats(value, level)), around)
+        at_least = self._count(lambda value: not self.beats(level, value), around)
+        share = (strictly + at_least) / 2 / self.points
+        return -math.log1p(-share) if share < 1 else math.inf, (at_least - strictly) / self.points
+
+    def _count(self, truth: Callable[[Any], bool], around: int | None) -> int:
+        """How many points, the best ones, make it true; to nine digits.  ``around`` is a guess."""
+
+        def at(place: int) -> bool:
+            return truth(_at(self.number, self.point(place)))
+
+        before, after = 0, self.points  # true for so many, false at the next of so many
+        if around is not None:
+            width = 1 + (around >> 20)
+            low, high = max(around - width, 0), min(around + width, self.points - 1)
+            before = low + 1 if at(low) else 0
+            after = self.points if at(high) else high
+        elif at(after - 1):
+            return after
+        while after - before > 1 + (before >> 32):
+            middle = (before + after) // 2
+            if at(middle):
+                before = middle + 1
+            else:
+                after = middle
+        return before
+
+
+def _tape(number: Number, beats: Beats, weight: float, scale: float, hazards: tuple[float, float]) -> None:
+    """What the replay is to draw."""
+    contender = _Contender(number, beats)
+    one, two = (contender.point(contender.place(weight * scale * hazard)) for hazard in hazards)
+    number.uniform.taped, number.uniform.standing = (one, two), LOST
+
+
+def _at(number: Number, k: int) -> Any:
+    with np.errstate(all="ignore"):
+        return number.value(k)
+
+
+def _ends(number: Number) -> tuple[int, int]:
+    return number.uniform.lo, number.uniform.hi
+
+
+def _constant(number: Number) -> bool:
+    low, high = (_at(number, k) for k in _ends(number))
+    if low != low or high != high:
+        number._refuse("a race with NaN")
+    return bool(low == high)
+
+
+def _key(number: Number, largest: bool) -> Any:
+    value = _at(number, number.uniform.lo)
+    return -value if largest else value
+
+
+def _always_beats(beats: Beats, number: Number, known: Number) -> bool:
+    """Whatever the uniform is, but for a tie at one end."""
+    value = _at(known, known.uniform.lo)
+    return not any(beats(value, _at(number, k)) for k in _ends(number))
+
+
+def _script(racing: Sequence[Number], begun: bool = False) -> Explorer:
+    """The script of these uniforms, each its own and not looked at before; ``begun``: one may have won before."""
+    uniforms: list[Uniform] = [number.uniform for number in racing]
+    script = uniforms[0].script
+    if len({id(uniform) for uniform in uniforms}) < len(uniforms):
+        script.refuse("combines two uniforms: a race between numbers made of the same one")
+    for uniform in uniforms:
+        if uniform.standing is not None and not (begun and uniform.standing.beats):
+            script.refuse("a race between numbers one of which has raced before")
+        if uniform.hi - uniform.lo + 1 != uniform.scale:
+            script.refuse("a race between numbers one of which was compared before")
+    return script
