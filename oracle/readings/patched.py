@@ -49,10 +49,15 @@ def _urandom(size: int) -> bytes:
     return _real_urandom(size) if scripted.active is None else current().refuse("draws from os.urandom, which is not scripted")
 
 
+def _uniform() -> Any:
+    script = scripted.active or current()
+    return script.draw(DOUBLE)
+
+
 def python_patches() -> list[Patch]:
     """What `random` builds on: choices, randrange, sample, shuffle and the rest follow."""
     patches: list[Patch] = [
-        (random, "random", lambda: current().draw(DOUBLE)),
+        (random, "random", _uniform),
         (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
         (random, "expovariate", lambda lambd=1.0: current().draw(EXPONENTIAL) / lambd),
         (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
@@ -61,7 +66,7 @@ def python_patches() -> list[Patch]:
     ]
     for owner in (random.Random, random.SystemRandom):
         patches += [
-            (owner, "random", lambda self: current().draw(DOUBLE)),
+            (owner, "random", lambda self: _uniform()),
             (owner, "getrandbits", lambda self, bits: choose_one_of(1 << bits)),
             (owner, "expovariate", lambda self, lambd=1.0: current().draw(EXPONENTIAL) / lambd),
             (owner, "_randbelow", lambda self, count: choose_one_of(count)),

@@ -38,15 +38,15 @@ FIRST, LATER = (0.5, 0.7), (1.0, 1.4)
 
 
 class Standing(NamedTuple):
-    """Where a number stands after a race: how it won, its own weight, that of all it beat and itself, and its scale of hazards in the replay."""
+    """Where a number stands after a race: the grid points a replay is to draw; how it won, unless it lost; its own weight, and that of all it
+    beat with its own; its scale of hazards in the replay.
+    """
 
-    beats: Beats | None  # None: it lost
+    taped: tuple[int, int]
+    beats: Beats | None = None
     weight: float = 0.0
     total: float = 0.0
     scale: float = 1.0
-
-
-LOST = Standing(None)
 
 
 def order(numbers: Sequence[Number], largest: bool, count: int) -> list[int]:
@@ -74,7 +74,7 @@ def _race(racing: Sequence[Number], beats: Beats, count: int) -> list[int]:
         left[place] = 0
         places.append(place)
     if count == 1:
-        racing[place].uniform.standing = Standing(beats, odds.weights[place] / total, 1.0)
+        _stand(racing[place], beats, odds.weights[place] / total, 1.0, 1.0)
     return places
 
 
@@ -89,7 +89,7 @@ def compare(op: Beats, one: Number, other: Number) -> bool:
     if _constant(other):
         value = _at(other, other.uniform.lo)
         return one.uniform.decide(lambda k: bool(op(_at(one, k), value)))
-    if one.uniform.standing and other.uniform.standing:
+    if one.uniform.race and other.uniform.race:
         one._refuse("compares two numbers that have both raced")
     script = _script([one, other], begun=True)
     odds = script.odds(lambda: _pair(one, other))
@@ -103,28 +103,31 @@ def compare(op: Beats, one: Number, other: Number) -> bool:
 def _placed(odds: Odds, one: Number, other: Number, share: float, place: int) -> None:
     """Enter who won: a champion that is beaten keeps its taped values, and the new one is put before it."""
     shares = (share, 1 - share)
-    old = 0 if one.uniform.standing else 1 if other.uniform.standing else None
+    old = 0 if one.uniform.race else 1 if other.uniform.race else None
     pair = one, other
     if old is None:
         weights, scale = shares, 1.0
     else:
-        standing = pair[old].uniform.standing
+        standing = pair[old].uniform.race
         assert standing is not None
         new_weight = standing.total * shares[1 - old] / shares[old]
         weights = (standing.weight, new_weight) if old == 0 else (new_weight, standing.weight)
         scale = standing.scale / 2 if place != old else standing.scale
-    total = sum(weights) if old is None else pair[old].uniform.standing.total + weights[1 - old]  # type: ignore[union-attr]
+    total = sum(weights) if old is None else pair[old].uniform.race.total + weights[1 - old]  # type: ignore[union-attr]
     loser = 1 - place
     if old is None or place != old:
         _tape(pair[place], odds.beats, weights[place], scale, FIRST)
     if old is None or loser != old:
         _tape(pair[loser], odds.beats, weights[loser], scale, LATER)
-    pair[place].uniform.standing, pair[loser].uniform.standing = Standing(odds.beats, weights[place], total, scale), LOST
+    _stand(pair[place], odds.beats, weights[place], total, scale)
+    lost = pair[loser].uniform
+    assert lost.race is not None
+    lost.race = Standing(lost.race.taped)
 
 
 def _pair(one: Number, other: Number) -> Odds:
     """The odds of two, one of which may have won before: in whichever direction their hazards keep their ratio."""
-    standing = one.uniform.standing or other.uniform.standing
+    standing = one.uniform.race or other.uniform.race
     for beats in (operator.gt, operator.lt) if standing is None else (standing.beats,):
         assert beats is not None
         odds = _shares([one, other], beats)
@@ -136,7 +139,7 @@ def _pair(one: Number, other: Number) -> Odds:
         return odds
     before = standing.total / standing.weight
     mine, its = odds.weights
-    return odds._replace(weights=exact_weights([mine * before, its] if one.uniform.standing else [mine, its * before]))
+    return odds._replace(weights=exact_weights([mine * before, its] if one.uniform.race else [mine, its * before]))
 
 
 def _odds(racing: Sequence[Number], beats: Beats) -> Odds:
@@ -227,7 +230,12 @@ def _tape(number: Number, beats: Beats, weight: float, scale: float, hazards: tu
     """What the replay is to draw."""
     contender = _Contender(number, beats)
     one, two = (contender.point(contender.place(weight * scale * hazard)) for hazard in hazards)
-    number.uniform.taped, number.uniform.standing = (one, two), LOST
+    number.uniform.race = Standing((one, two))
+
+
+def _stand(winner: Number, beats: Beats, weight: float, total: float, scale: float) -> None:
+    assert winner.uniform.race is not None
+    winner.uniform.race = Standing(winner.uniform.race.taped, beats, weight, total, scale)
 
 
 def _at(number: Number, k: int) -> Any:
@@ -264,7 +272,7 @@ def _script(racing: Sequence[Number], begun: bool = False) -> Explorer:
     if len({id(uniform) for uniform in uniforms}) < len(uniforms):
         script.refuse("combines two uniforms: a race between numbers made of the same one")
     for uniform in uniforms:
-        if uniform.standing is not None and not (begun and uniform.standing.beats):
+        if uniform.race is not None and not (begun and uniform.race.beats):
             script.refuse("a race between numbers one of which has raced before")
         if uniform.hi - uniform.lo + 1 != uniform.scale:
             script.refuse("a race between numbers one of which was compared before")

@@ -124,10 +124,10 @@ class Explorer(Run):
 
     def split(self, uniform: Uniform, cut: int) -> int:
         """Is the uniform at or above the cut?"""
-        if uniform.standing is not None:
-            self.refuse("uses the noise of a race once more")
         if uniform.drawn is not self.drawn or active is not self:
             self.refuse("a uniform that outlived the run that drew it")
+        if uniform.race is not None:
+            self.refuse("uses the noise of a race once more")
         return self._branch(uniform.index, cut)
 
     def _branch(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None = None) -> int:
@@ -166,7 +166,7 @@ class Explorer(Run):
                 weights, taken = drawn
                 numerator *= weights[taken]
                 denominator *= sum(weights)
-            elif drawn.taped is None:  # else a race was settled instead
+            elif drawn.race is None:  # else a race was settled instead
                 numerator *= drawn.hi - drawn.lo + 1
                 bits += drawn.grid.bits
         return numerator, denominator << bits
@@ -182,17 +182,19 @@ class Replay(Run):
         self.drawn, self.parity = [one for one in drawn if not isinstance(one, Settled)], parity
 
     def _next(self) -> Uniform | Choice:
-        if self.position == len(self.drawn):
+        position = self.position
+        if position == len(self.drawn):
             self.refuse(CHANGED)
-        self.position += 1
-        return self.drawn[self.position - 1]
+        self.position = position + 1
+        return self.drawn[position]
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
         uniform = self._next()
         if isinstance(uniform, tuple) or uniform.grid is not grid:
             self.refuse(CHANGED)
-        k = (uniform.taped or (uniform.lo, uniform.hi))[(self.position + self.parity) & 1]
-        return uniform.value(k) if grid.values is None else grid.values(k)
+        low, high = (uniform.lo, uniform.hi) if uniform.race is None else uniform.race.taped
+        k = high if (self.position + self.parity) & 1 else low
+        return uniform.kind(k / uniform.scale) if grid.values is None else grid.values(k)
 
     def choose(self, weights: Sequence[int]) -> int:
         choice = self._next()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor, log, log1p
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,15 @@ class Grid:
     name: str
     bits: int
     values: Callable[[int], float] | None = None  # None: k * 2**-bits
+    scale: float = field(init=False)
+    last: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", 2.0**self.bits)
+        object.__setattr__(self, "last", (1 << self.bits) - 1)
 
     def value(self, k: int) -> float:
-        return k * 2.0**-self.bits if self.values is None else self.values(k)
+        return k / self.scale if self.values is None else self.values(k)
 
 
 def _middle(k: int) -> tuple[float, float]:
@@ -61,14 +67,12 @@ CONSTANT = Grid("constant", 0)
 class Uniform(Number):
     """A uniform on an evenly spaced grid, held by the program as a float or, with `kind`, as a numpy float64."""
 
-    __slots__ = ("script", "drawn", "index", "grid", "kind", "scale", "lo", "hi", "standing", "taped")
+    __slots__ = ("script", "drawn", "index", "grid", "kind", "scale", "lo", "hi", "race")
 
     def __init__(self, script: Explorer, index: int, grid: Grid, kind: type = float) -> None:
         self.script, self.drawn, self.index, self.grid, self.kind = script, script.drawn, index, grid, kind
-        self.scale = 2.0**grid.bits
-        self.lo, self.hi = 0, (1 << grid.bits) - 1
-        self.standing: Standing | None = None  # in a race
-        self.taped: tuple[int, int] | None = None  # where a replay is to draw it, after a race
+        self.scale, self.lo, self.hi = grid.scale, 0, grid.last
+        self.race: Standing | None = None
 
     @property
     def uniform(self) -> Uniform:
@@ -80,7 +84,7 @@ class Uniform(Number):
     # `other * self.scale` is exact; NaN compares false
 
     def __lt__(self, other: Any) -> Any:
-        if not isinstance(other, (float, int)):
+        if type(other) is not float and not isinstance(other, (float, int)):
             return self._decide(operator.lt, other)
         point = other * self.scale
         if point > self.hi:
@@ -88,7 +92,7 @@ class Uniform(Number):
         return point > self.lo and not self.split(ceil(point))
 
     def __ge__(self, other: Any) -> Any:
-        if not isinstance(other, (float, int)):
+        if type(other) is not float and not isinstance(other, (float, int)):
             return self._decide(operator.ge, other)
         point = other * self.scale
         if point > self.hi:
@@ -96,7 +100,7 @@ class Uniform(Number):
         return self.split(ceil(point)) if point > self.lo else point == point
 
     def __le__(self, other: Any) -> Any:
-        if not isinstance(other, (float, int)):
+        if type(other) is not float and not isinstance(other, (float, int)):
             return self._decide(operator.le, other)
         point = other * self.scale
         if point >= self.hi:
@@ -104,7 +108,7 @@ class Uniform(Number):
         return point >= self.lo and not self.split(floor(point) + 1)
 
     def __gt__(self, other: Any) -> Any:
-        if not isinstance(other, (float, int)):
+        if type(other) is not float and not isinstance(other, (float, int)):
             return self._decide(operator.gt, other)
         point = other * self.scale
         if point >= self.hi:
