@@ -6,66 +6,98 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
 
-from .rows import Row, block_sums
+from .rows import Row
 from .trees import Tree
 
 GRID = 2.0**-40
 ROUNDING = 2.0**-44  # of beta, a sum over the vocabulary
+ROUGH = 2.0**-10
 
 
 def k_seq(tree: Tree, uniforms: Sequence[float]) -> tuple[int, int]:
     node = 0
     while children := tree.children[node]:
-        target, token = tree.target(node), tree.tokens[children[0]]
-        declared = tree.declared(children[0])
-        p, q = target.law(), one_hot(token, target) if declared is None else declared.law()
-        rho: float | None = None
+        target, declared, rho = tree.target(node), tree.declared(children[0]), None
+        declared = declared or one_hot(tree.tokens[children[0]], target)
         for child in children:
-            wanted, offered = p[tree.tokens[child]].item(), uniforms[child] * q[tree.tokens[child]].item()
-            if offered < wanted <= offered * len(children):
-                rho = rho or smallest_rho(p, q, len(children))
+            token = tree.tokens[child]
+            wanted, offered = target.mass(token), uniforms[child] * declared.mass(token)
+            if rho is None and offered < wanted <= offered * len(children):
+                rho = smallest_rho(target, declared, len(children))
             if offered * (rho or 1.0) < wanted:
                 node = child
                 break
         else:
-            return node, owed(p, q, rho or smallest_rho(p, q, len(children)), len(children)).draw(uniforms[0])
+            rho = rho or smallest_rho(target, declared, len(children))
+            return node, owed(target, declared, rho, len(children)).draw(uniforms[0])
     return node, tree.target(node).draw(uniforms[0])
 
 
-def one_hot(token: int, row: Row) -> Tensor:
+def one_hot(token: int, like: Row) -> Row:
     """All mass on one token."""
-    law = torch.zeros(len(row.weights), dtype=torch.float64)
-    law[token] = 1
-    return law
+    return Row(torch.zeros_like(like.weights).index_fill_(0, torch.tensor(token), 1.0), 1.0, like.work)
 
 
-def owed(p: Tensor, q: Tensor, rho: float, drafts: int) -> Row:
+def owed(target: Row, declared: Row, rho: float, drafts: int) -> Row:
     """What p has more than min(q, p / rho) (1 - (1 - beta)^k) / beta; p itself where that is nothing."""
-    kept = torch.minimum(p / rho, q)
+    p, q = target.law(), declared.law()
+    p, q = p.to(torch.promote_types(p.dtype, q.dtype)), q.to(torch.promote_types(p.dtype, q.dtype))
+    kept = torch.minimum(q, p / rho, out=q)
     reject = 1 - kept.sum().item()
-    rest = p.sub(kept, alpha=sum(reject**j for j in range(drafts))).clamp_(min=0)
-    blocks = block_sums(rest)
-    return Row(rest, blocks, float(blocks.sum())) if blocks.sum() > 0 else Row(p, block_sums(p), 1.0)
+    rest = p.sub_(kept, alpha=sum(reject**j for j in range(drafts))).clamp_(min=0)
+    total = rest.sum().item()
+    return Row(rest, total, rest.dtype) if total > 0 else target
 
 
-def smallest_rho(p: Tensor, q: Tensor, drafts: int) -> float:
-    """The smallest multiple of 2^-40 with 1 - (1 - beta)^k <= rho beta, by a secant that keeps its bracket (the Illinois rule)."""
+def smallest_rho(target: Row, declared: Row, drafts: int) -> float:
+    """The smallest multiple of 2^-40 with 1 - (1 - beta)^k <= rho beta.
+
+    First roughly, on the rows as they are.  Between two rough bounds only few tokens have a ratio p / q; of all others it is
+    known whether p or rho q is the smaller, so that the rest of the search is about these few.
+    """
+    if drafts == 1:
+        return 1.0
+    p, q, unit = target.weights, declared.weights, target.total / declared.total
     scratch = torch.empty_like(q)
 
-    def slack(rho: float) -> float:
-        both = torch.minimum(torch.mul(q, rho, out=scratch), p, out=scratch).sum().item()  # rho beta
-        return both - (1 - (1 - both / rho) ** drafts) + ROUNDING
+    def rough(rho: float) -> float:
+        both = torch.minimum(torch.mul(q, rho * unit, out=scratch), p, out=scratch).sum().item() / target.total
+        return slack(both, rho, drafts)
 
-    return math.ceil(bracketed_root(slack, 1.0, float(drafts), GRID) / GRID) * GRID if drafts > 1 else 1.0
+    low, high = bracketed_root(rough, 1.0, float(drafts), ROUGH)
+    for margin in (ROUGH, float(drafts)):  # rounding of the rough sums may have misled the search
+        low, high = max(1.0, low - margin), min(float(drafts), high + margin)
+        fine = _fine(target, declared, low, high, drafts)
+        if (low == 1 or fine(low) < 0) and fine(high) >= 0:
+            break
+    return math.ceil(bracketed_root(fine, low, high, GRID)[1] / GRID) * GRID
 
 
-def bracketed_root(function: Callable[[float], float], low: float, high: float, width: float) -> float:
-    """A point at most ``width`` above where an increasing function turns from negative to not negative in (low, high]; low if it is not there."""
+def _fine(target: Row, declared: Row, low: float, high: float, drafts: int) -> Callable[[float], float]:
+    """The slack as a function of rho in [low, high]."""
+    p, q, unit = target.weights, declared.weights, target.total / declared.total
+    smaller, larger = p <= q * (low * unit), p >= q * (high * unit)
+    between = (smaller | larger).logical_not_().nonzero().squeeze(1)
+    some_p, some_q = p[between].double(), q[between].double().mul_(unit)
+    all_p = p.where(smaller, 0).sum(dtype=target.work).item()
+    all_q = q.where(larger & ~smaller, 0).sum(dtype=target.work).item() * unit
+    return lambda rho: slack((all_p + rho * all_q + torch.minimum(some_q * rho, some_p).sum().item()) / target.total, rho, drafts)
+
+
+def slack(both: float, rho: float, drafts: int) -> float:
+    """rho beta - 1 + (1 - beta)^k, of ``both`` = rho beta."""
+    return both - (1 - (1 - both / rho) ** drafts) + ROUNDING
+
+
+def bracketed_root(function: Callable[[float], float], low: float, high: float, width: float) -> tuple[float, float]:
+    """Where an increasing function turns from negative to not negative: two points at most ``width`` apart, both low if it is so there.
+
+    A secant that keeps its bracket (the Illinois rule).
+    """
     below, above = function(low), function(high)
     if below >= 0:
-        return low
+        return low, low
     kept = 0  # the end that the last point did not replace: its value is halved when it stays again
     while high - low > width:
         point = low + (high - low) * below / (below - above)
@@ -75,4 +107,4 @@ def bracketed_root(function: Callable[[float], float], low: float, high: float, 
             high, above, below, kept = point, value, below / 2 if kept < 0 else below, -1
         else:
             low, below, above, kept = point, value, above / 2 if kept > 0 else above, 1
-    return high
+    return low, high

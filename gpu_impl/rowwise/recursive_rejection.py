@@ -28,5 +28,5 @@ def reject(residual: Row, declared: Row | None, token: int, mass: float = 1.0) -
     """(mass f - r)_+ and its total; where that is 0, the row as it was.  Of a point mass only the one token is looked at."""
     if declared is not None:
         return residual.excess(declared, mass / residual.total)
-    rest = residual.without(token)
-    return (rest, mass * rest.total / residual.total) if mass * rest.total > 0 else (residual, 0.0)
+    rest = residual.without([token])
+    return (rest, mass * rest.total / (rest.total + residual.weight(token))) if mass * rest.total > 0 else (residual, 0.0)

@@ -1,8 +1,12 @@
-"""One row of weights, held by sums of blocks of tokens: read once, changed where a token is taken out, drawn from in two levels.
+"""One row of weights: read once, changed where a token is taken out, drawn from in two levels by sums of blocks of tokens.
 
-Sums and differences are float64 whatever the dtype of the row.  A draw costs a look at the block sums and at one block.
+What is not asked for is not summed; a draw costs the sums of blocks, and a look at one of them.  Differences of rows of
+probabilities are float64, whatever their dtype.  Rows that a softmax made are rounded to float32 as it is: their differences
+and the sums within a block are float32 too, which moves a law by as much again, some 1e-7; sums of blocks are float64.
 """
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,26 +27,37 @@ class NoLaw(Exception):
 
 @dataclass
 class Row:
-    """Weights [V] that need not sum to 1, float32 or float64, less the tokens ``taken``; ``blocks`` are sums without these."""
+    """Weights [V], float32 or float64, less the tokens ``taken``; ``total`` is their sum, to the precision of the weights.
+
+    ``work`` is the dtype of differences, and of sums within a block.
+    """
 
     weights: Tensor
-    blocks: Sums
     total: float
+    work: torch.dtype = torch.float64
     taken: list[int] = field(default_factory=list)
 
-    def mass(self, token: int) -> float:
-        """The normalised mass of a token."""
-        return self.weight(token) / self.total
+    @cached_property
+    def blocks(self) -> Sums:
+        """Sums of BLOCK weights each."""
+        sums = block_sums(self.weights, self.work)
+        for block in {token // BLOCK for token in self.taken}:
+            sums[block] = _block(self.weights, block, self.taken).sum()
+        return sums
 
     def weight(self, token: int) -> float:
         """What of a token is left, not normalised."""
         return 0.0 if token in self.taken else self.weights[token].item()
 
-    def without(self, token: int) -> "Row":
-        """The row with this token's mass set to 0.  The sum is made anew, not by subtraction: no mass left is exactly 0."""
-        taken, blocks = [*self.taken, token], self.blocks.copy()
-        blocks[token // BLOCK] = _block(self.weights, token // BLOCK, taken).sum()
-        return Row(self.weights, blocks, blocks.sum(), taken)
+    def mass(self, token: int) -> float:
+        """The normalised mass of a token."""
+        return self.weight(token) / self.total
+
+    def without(self, tokens: list[int]) -> "Row":
+        """The row with the mass of these tokens set to 0.  The sum is made anew, not by subtraction: no mass left is exactly 0."""
+        rest = Row(self.weights, self.total, self.work, [*self.taken, *tokens])
+        rest.total = float(rest.blocks.sum())
+        return rest
 
     def draw(self, uniform: float) -> int:
         """The first token whose CDF exceeds the uniform, among those with mass; the last of these where rounding leaves none."""
@@ -52,60 +67,68 @@ class Row:
         below = cdf[block - 1] if block else 0.0
         return block * BLOCK + _beyond(inside, inside.cumsum(), uniform * cdf[-1] - below)
 
-    def excess(self, declared: "Row", scale: float) -> tuple["Row", float]:
-        """(scale * weights - r)_+, r the declared row normalised, and its total; with a total of 0 the row as it was."""
-        rest = self._less(declared, scale).clamp_(min=0)
-        blocks = block_sums(rest)
-        total = float(blocks.sum())
-        return (Row(rest, blocks, total), total) if total > 0 else (self, 0.0)
+    def excess(self, declared: "Row", scale: float, off: Sequence[int] = ()) -> tuple["Row", float]:
+        """(scale * weights - r)_+, r the declared row normalised, the tokens ``off`` at 0, and its total.
 
-    def missing(self, declared: "Row", scale: float) -> float:
-        """The total of (r - scale * weights)_+."""
-        return -self._less(declared, scale).clamp_(max=0).sum().item()
+        With a total of 0 the row as it was.
+        """
+        rest = self._less(declared, scale, off).clamp_(min=0)
+        total = rest.sum().item()
+        return (Row(rest, total, rest.dtype), total) if total > 0 else (self, 0.0)
+
+    def missing(self, declared: "Row", scale: float, off: Sequence[int] = ()) -> float:
+        """The total of (r - scale * weights)_+, weights 0 at the tokens ``off``."""
+        return -self._less(declared, scale, off).clamp_(max=0).sum().item()
 
     def law(self) -> Tensor:
-        """The normalised row, [V] float64, newly made."""
-        return self._scaled(1 / self.total)
+        """The normalised row, [V], newly made."""
+        return self._scaled(1 / self.total, ())
 
-    def _scaled(self, scale: float) -> Tensor:
-        rest = self.weights * scale if self.weights.dtype == torch.float64 else self.weights.double().mul_(scale)
-        if self.taken:
-            rest[self.taken] = 0
+    def _scaled(self, scale: float, off: Sequence[int]) -> Tensor:
+        rest = self.weights * scale if self.weights.dtype == self.work else self.weights.to(self.work).mul_(scale)
+        if self.taken or off:
+            rest[[*self.taken, *off]] = 0
         return rest
 
-    def _less(self, declared: "Row", scale: float) -> Tensor:
-        return self._scaled(scale).sub_(declared.weights, alpha=1 / declared.total)
+    def _less(self, declared: "Row", scale: float, off: Sequence[int]) -> Tensor:
+        rest = self._scaled(scale, off)
+        if declared.work != self.work:
+            rest = rest.double()
+        return rest.sub_(declared.weights, alpha=1 / declared.total)
 
 
-def block_sums(weights: Tensor) -> Sums:
-    """Sums of BLOCK weights each, the last of what is left, [V / BLOCK] float64."""
+def block_sums(weights: Tensor, work: torch.dtype) -> Sums:
+    """Sums of BLOCK weights each, the last of what is left, [V / BLOCK]; each summed in ``work``."""
     whole = len(weights) - len(weights) % BLOCK
-    sums = weights[:whole].view(-1, BLOCK).sum(-1, dtype=torch.float64)
+    sums = weights[:whole].view(-1, BLOCK).sum(-1, dtype=work)
     if whole < len(weights):
-        sums = torch.cat([sums, weights[whole:].sum(0, keepdim=True, dtype=torch.float64)])
-    found: Sums = sums.numpy()
+        sums = torch.cat([sums, weights[whole:].sum(0, keepdim=True, dtype=work)])
+    found: Sums = sums.double().numpy()
     return found
 
 
 def read(rows: Tensor | LazyRows, batch: int, node: int) -> Row:
     """Read rows[batch, node].  Raises NoLaw."""
     if isinstance(rows, LogitRows):
-        weights = rows.weights(rows.logits[batch, node].unsqueeze(0))[0]
-    elif isinstance(rows, LazyRows):
+        weights, total = rows.weights(rows.logits[batch, node].unsqueeze(0))[0], 1.0
+        if not weights[0].item() >= 0:  # softmax makes no negative number, and all NaN of a row that is no law
+            raise NoLaw
+        return Row(weights, total, weights.dtype)
+    if isinstance(rows, LazyRows):
         weights = rows[torch.tensor([batch]), torch.tensor([node])][0]
     else:
         weights = rows[batch, node].detach()
         weights = (weights if weights.dtype in (torch.float32, torch.float64) else weights.float()).contiguous()
-    blocks = block_sums(weights)
-    total = float(blocks.sum())
-    # softmax makes no negative number
-    if not 0 < total < np.inf or not (isinstance(rows, LogitRows) or weights.amin().item() >= 0):
+    total = weights.sum(dtype=torch.float64).item()
+    if not (0 < total < np.inf and weights.amin().item() >= 0):
         raise NoLaw
-    return Row(weights, blocks, total)
+    return Row(weights, total)
 
 
 def entry(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
-    """One number of a row, as it stands."""
+    """One probability, as it stands."""
+    if isinstance(rows, LogitRows):
+        return read(rows, batch, node).mass(token)
     if isinstance(rows, LazyRows):
         return rows[torch.tensor([batch]), torch.tensor([node]), torch.tensor([token])].item()
     return float(rows[batch, node, token].item())

@@ -27,10 +27,9 @@ def tree_exit(tree: Tree, uniforms: Sequence[float]) -> tuple[int, int]:
 def _split(tree: Tree, node: int, reach: list[float]) -> tuple[Row, float]:
     """The target row off the children's tokens and its share; the children's reach.  A token is handed out once."""
     row = tree.target(node)
-    whole, rest = row.total, row
-    for child in tree.children[node]:
-        token = tree.tokens[child]
-        if token not in rest.taken:
-            reach[child] = reach[node] * row.mass(token)
-            rest = rest.without(token)
+    eldest = {tree.tokens[child]: child for child in reversed(tree.children[node])}
+    rest = row.without(list(eldest))
+    whole = rest.total + sum(row.weight(token) for token in eldest)
+    for token, child in eldest.items():
+        reach[child] = reach[node] * row.weight(token) / whole
     return rest, rest.total / whole

@@ -10,7 +10,7 @@ import torch
 
 from draftproof import gpu_impl
 from draftproof.gpu_impl.rowwise import run
-from draftproof.gpu_impl.rowwise.rows import NoLaw, Row, block_sums, read
+from draftproof.gpu_impl.rowwise.rows import NoLaw, Row, read
 from draftproof.oracle.cases import Case
 from draftproof.oracle.reading import bracket
 
@@ -58,7 +58,8 @@ FAULTS = {
     "a token taken out stays in the sum": (
         "tree_exit", broken("rows", "Row.without", lambda old: lambda row, t: replace(old(row, t), total=row.total))),
     "a token taken out is drawn": ("recursive_rejection", broken("rows", "_block", lambda old: lambda w, b, taken: old(w, b, []))),
-    "residual of the target, not of what is left": ("recursive_rejection", broken("rows", "Row.excess", lambda _: lambda row, r, scale: (row, 1.0))),
+    "residual of the target, not of what is left": (
+        "recursive_rejection", broken("rows", "Row.excess", lambda _: lambda row, r, scale, off=(): (row, 1.0))),
     "the wrong end of a block": ("predraw_follow", broken("rows", "_beyond", lambda old: lambda w, cdf, place: old(w, cdf - w, place))),
     "a mass of its own for nobody": ("traversal", broken("traversal", "reject", lambda old: lambda f, r, x, mass: old(f, r, x, 1.0))),
 }
@@ -96,6 +97,6 @@ def test_nothing_is_drawn_that_has_no_mass() -> None:
     rng = random.Random(1)
     for _ in range(300):
         weights = torch.tensor([rng.choice([0.0, 0.0, 0.1, 0.2, 0.7]) for _ in range(rng.randint(1, 7))] + [0.1], dtype=torch.float64)
-        row = Row(weights, block_sums(weights), float(weights.sum()))
+        row = Row(weights, float(weights.sum()))
         for uniform in (0.0, rng.random(), 1 - 2.0**-53):
             assert weights[row.draw(uniform)] > 0
