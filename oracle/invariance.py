@@ -118,6 +118,8 @@ class _Judge:
         elif self.subject.randomness == "uniforms" and not _columns_known(self.case):
             why = "its layout of uniforms is its own, so more nodes cannot be given the same ones"
             self.not_judged.update({"padding": why, "NaN padding": why})
+        if getattr(self.subject.call, "noise_per_token", False):  # as races need: what an adapter knows of its engine
+            self.not_judged["wider vocabulary"] = "it draws noise for every token, so a seed means other noise over more tokens"
         if getattr(self.subject.call, "out_of_process", False):
             self.not_judged.update(dict.fromkeys([name for name in CHANGES if "NaN" in name], "JSON has no NaN"))
         names = [name for name in CHANGES if name not in self.not_judged]

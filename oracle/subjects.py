@@ -162,8 +162,9 @@ def _shown(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def load(spec: str, transcript: Path | None = None) -> list[Subject]:
-    """The subjects named by ``spec``: a built-in (``transformers``, ``gpu_impl``, ``gpu_impl.traversal``), ``module:callable``,
-    ``path/file.py:callable`` or ``command:program --options`` that speaks JSON lines (``protocol``), each with or without ``@family``.
+    """The subjects named by ``spec``: a built-in (``gpu_impl``, ``gpu_impl.traversal``), an engine's sampler (``transformers``, ``vllm``,
+    ``vllm:module:callable``: see ``adapters``), ``module:callable``, ``path/file.py:callable`` or ``command:program --options`` that speaks JSON
+    lines (``protocol``), each with or without ``@family``.
     A subject's name is a spec that loads it again.
 
     ``transcript``: for a command, append every line exchanged to this file.  Raises SubjectError when it cannot be imported or found, saying what
@@ -177,10 +178,10 @@ def load(spec: str, transcript: Path | None = None) -> list[Subject]:
         from .protocol import command_subject
 
         return [command_subject(place.removeprefix("command:"), name=spec, transcript=transcript, **overrides)]
-    if place == "transformers":
-        from .adapters.transformers import speculative_sampling
+    from . import adapters  # which import this module
 
-        return [subject_of(speculative_sampling(), name=spec, **overrides)]
+    if adapters.named(place):
+        return [subject_of(adapters.adapted(place, _find), name=spec, **overrides)]
     if place == "gpu_impl" or place.startswith("gpu_impl."):
         from .adapters.gpu_impl import verifiers
 
@@ -188,26 +189,37 @@ def load(spec: str, transcript: Path | None = None) -> list[Subject]:
         if ours := [one for one in verifiers() if place in ("gpu_impl", one.name)]:
             return [subject_of(one, name=one.name + suffix, **overrides) for one in ours]
         raise SubjectError(f"{place} is not in gpu_impl; it has {', '.join(one.name for one in verifiers())}")
-    module_name, colon, attribute = place.rpartition(":")
-    if not colon or not module_name or not attribute:
-        raise SubjectError(f"{spec!r} is not a subject: give module:callable, module:callable@family, transformers or gpu_impl")
-    found: Any = _import(module_name)
-    for part in attribute.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            raise SubjectError(f"{module_name} has no {attribute!r}") from None
+    found = _find(place)
     try:
         return [subject_of(found, name=spec, **overrides)]
     except SubjectError as error:
         raise SubjectError(str(error) if spec in str(error) else f"{spec}: {error}") from None
 
 
+def _find(place: str) -> Any:
+    """What ``module:callable`` names."""
+    module_name, colon, attribute = place.rpartition(":")
+    if not colon or not module_name or not attribute:
+        from . import adapters
+
+        engines = ", ".join(adapters.ADAPTERS)
+        raise SubjectError(f"{place!r} is not a subject: give module:callable, module:callable@family, gpu_impl, or an engine ({engines})")
+    found: Any = _import(module_name)
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise SubjectError(f"{module_name} has no {attribute!r}") from None
+    return found
+
+
 def loadable(name: str) -> bool:
     """Whether a subject's name is a spec for ``load``, not the name of something that was made on the spot."""
+    from . import adapters
+
     place = name.partition("@")[0]
-    built_in = place == "transformers" or place.startswith(("gpu_impl.", "command:"))
-    return built_in or (":" in place and "<" not in place and not place.startswith("__main__"))
+    built_in = place.startswith(("gpu_impl.", "command:"))
+    return built_in or adapters.named(place) or (":" in place and "<" not in place and not place.startswith("__main__"))
 
 
 def _import(module_name: str) -> Any:
