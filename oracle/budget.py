@@ -14,8 +14,8 @@ from draftproof.reference.models import marginal
 from draftproof.reference.rational import Rational, decimal, fraction, rational
 
 from .builders import BudgetRule, Overwrote, choose, taker_of
+from .items import Item, Observe, Plan, Record
 from .marginal_instances import MarginalInstance, Variant, named_instance, variants
-from .one_by_one import Observe, Record, one_by_one
 from .report import Report
 from .verdicts import Verdict
 
@@ -57,8 +57,8 @@ def judge_rule(
     def verdicts(instance: BudgetInstance) -> list[Verdict]:
         return [budget(one, instance, tolerance)]
 
-    work = [(each.name, partial(verdicts, each)) for each in (budget_instances() if instances is None else instances)]
-    return one_by_one(one.name, work, {"tolerance": tolerance, "time_limit": time_limit}, time_limit, observe, record)
+    items = [Item(one.name, each.name, partial(verdicts, each)) for each in (budget_instances() if instances is None else instances)]
+    return Plan(items, {"tolerance": tolerance, "time_limit": time_limit}, time_limit).run(observe, record)
 
 
 def budget(subject: BudgetRule, instance: BudgetInstance, tolerance: float = TOLERANCE) -> Verdict:

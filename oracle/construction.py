@@ -22,8 +22,8 @@ from draftproof.reference.models import Prefix, marginal, spell
 from draftproof.reference.rational import fraction
 
 from .builders import Answer, Builder, Overwrote, build, taker_of
+from .items import Item, Observe, Plan, Record
 from .marginal_instances import MarginalInstance, Variant, marginal_instances, variants
-from .one_by_one import Observe, Record, one_by_one
 from .report import Report
 from .verdicts import Verdict
 
@@ -61,8 +61,8 @@ def judge_builder(
     def verdicts(instance: MarginalInstance) -> list[Verdict]:
         return [construction(one, instance, tolerance)]
 
-    work = [(each.name, partial(verdicts, each)) for each in (marginal_instances() if instances is None else instances)]
-    return one_by_one(one.name, work, {"tolerance": tolerance, "time_limit": time_limit}, time_limit, observe, record)
+    items = [Item(one.name, each.name, partial(verdicts, each)) for each in (marginal_instances() if instances is None else instances)]
+    return Plan(items, {"tolerance": tolerance, "time_limit": time_limit}, time_limit).run(observe, record)
 
 
 def construction(subject: Builder, instance: MarginalInstance, tolerance: float = TOLERANCE) -> Verdict:

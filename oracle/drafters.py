@@ -52,10 +52,10 @@ def drafter(function: Callable[..., Any] | None = None, /, **declares: Any) -> A
     """Decorator: declare a drafter, e.g. ``@drafter(rows="logits", randomness="generator")``; ``draftproof.check`` then judges it as one."""
     if function is None:
         return lambda later: drafter(later, **declares)
-    from .judge_drafter import check_drafter
+    from .judge_drafter import plan_drafter
 
     subject = drafter_of(function, **declares)
-    function.__draftproof_check__ = lambda **settings: check_drafter(subject, **settings)  # type: ignore[attr-defined]
+    function.__draftproof_plan__ = lambda **settings: plan_drafter(subject, **settings)  # type: ignore[attr-defined]
     return function
 
 

@@ -25,10 +25,10 @@ def generator(function: Callable[..., Any] | None = None, /, **declares: Any) ->
     """Decorator: declare a generator; ``draftproof.check`` then judges it as one."""
     if function is None:
         return lambda later: generator(later, **declares)
-    from .judge_generator import check_generator
+    from .judge_generator import plan_generator
 
     subject = generator_of(function, **declares)
-    function.__draftproof_check__ = lambda **settings: check_generator(subject, **settings)  # type: ignore[attr-defined]
+    function.__draftproof_plan__ = lambda **settings: plan_generator(subject, **settings)  # type: ignore[attr-defined]
     return function
 
 

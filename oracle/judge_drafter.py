@@ -20,7 +20,7 @@ from draftproof.reference.laws import Law
 from .declared import Deviation, Draw, describe, deviations
 from .draft_capital import log_capital, upper_bound
 from .drafters import DraftCaller, Drafter, drafter_of
-from .one_by_one import Observe, Record, one_by_one
+from .items import Item, Observe, Plan, Record
 from .predictable import predictable
 from .read_drafter import DraftLaw, DraftRandomness, distinct, enumerated, integrated
 from .readings.refused import Refused
@@ -40,7 +40,7 @@ NOTHING = "it never drafts a token, so there is nothing to judge"
 BATCH, MOST_DRAWS, MOST_SEARCHED, PAIRS, SWEEP = 1 << 12, 1 << 19, 1 << 12, 64, 17
 
 
-def check_drafter(
+def plan_drafter(
     subject: "Drafter | Callable[..., Any]",
     rows: Mapping[str, list[list[int]]] | None = None,
     *,
@@ -49,14 +49,8 @@ def check_drafter(
     tolerance: float | None = None,
     seed: int = 0,
     time_limit: float = 120.0,
-    observe: Observe | None = None,
-    record: Record | None = None,
-) -> Report:
-    """Is every draft token drawn from the law it declares?
-
-    ``rows``: name -> weights of every position, default ``ROWS``.  The other settings are those of ``check``; the strongest way of reading that
-    applies is used: integrate for drafters that take uniforms, enumerate for others, else sample.
-    """
+) -> Plan:
+    """The items of ``check_drafter``."""
     one, chosen = drafter_of(subject), ROWS if rows is None else rows
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
 
@@ -64,8 +58,24 @@ def check_drafter(
         caller = DraftCaller(one, [Law.row(row) for row in weights], len(weights[0]))
         return _judged(caller, name, way, alpha / len(chosen), tolerance, seed, time_limit / 3)
 
-    work = [(name, partial(verdicts, name, weights)) for name, weights in chosen.items()]
-    return one_by_one(one.name, work, settings, time_limit, observe, record)
+    return Plan([Item(one.name, name, partial(verdicts, name, weights)) for name, weights in chosen.items()], settings, time_limit)
+
+
+def check_drafter(
+    subject: "Drafter | Callable[..., Any]",
+    rows: Mapping[str, list[list[int]]] | None = None,
+    *,
+    observe: Observe | None = None,
+    record: Record | None = None,
+    **settings: Any,
+) -> Report:
+    """Is every draft token drawn from the law it declares?
+
+    ``rows``: name -> weights of every position, default ``ROWS``.  ``settings`` (way, alpha, tolerance, seed, time_limit), ``observe`` and ``record``
+    are those of ``check``; the strongest way of reading that applies is used: integrate for drafters that take uniforms, enumerate for others, else
+    sample.
+    """
+    return plan_drafter(subject, rows, **settings).run(observe, record)
 
 
 def _judged(

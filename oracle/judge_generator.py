@@ -37,7 +37,7 @@ from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, Verdict, as_json, describe
 MOST_RUNS = 1 << 16
 
 
-def check_generator(
+def plan_generator(
     subject: "Generator | Callable[..., Any]",
     tasks: Iterable[Toy] | None = None,
     *,
@@ -46,21 +46,31 @@ def check_generator(
     tolerance: float | None = None,
     seed: int = 0,
     time_limit: float = 120.0,
-    observe: Observe | None = None,
-    record: Record | None = None,
-) -> Report:
-    """Does this generator emit what the target would, over several rounds?
-
-    The law of its outputs is read by enumerate where that applies, else by sample.  ``tasks``: default ``engine.toys()``.  The other settings are
-    those of ``check``.
-    """
+) -> Plan:
+    """The items of ``check_generator``."""
     one, chosen = generator_of(subject), list(toys() if tasks is None else tasks)
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
 
     def verdicts(toy: Toy) -> Iterable[Verdict]:
         return _Runs(one, toy).judged(way, alpha / len(chosen), tolerance, seed, time_limit / 3)
 
-    return one_by_one(one.name, [(toy.name, partial(verdicts, toy)) for toy in chosen], settings, time_limit, observe, record)
+    return Plan([Item(one.name, toy.name, partial(verdicts, toy)) for toy in chosen], settings, time_limit)
+
+
+def check_generator(
+    subject: "Generator | Callable[..., Any]",
+    tasks: Iterable[Toy] | None = None,
+    *,
+    observe: Observe | None = None,
+    record: Record | None = None,
+    **settings: Any,
+) -> Report:
+    """Does this generator emit what the target would, over several rounds?
+
+    The law of its outputs is read by enumerate where that applies, else by sample.  ``tasks``: default ``engine.toys()``.  ``settings`` (way, alpha,
+    tolerance, seed, time_limit), ``observe`` and ``record`` are those of ``check``.
+    """
+    return plan_generator(subject, tasks, **settings).run(observe, record)
 
 
 class _Runs:
@@ -122,7 +132,7 @@ class _Runs:
 
     def _sampled(self, alpha: float, limit: Fraction, seed: int, deadline: float) -> list[Verdict]:
         """Independent generations; half of alpha for rejecting, half for the bound on the total variation."""
-        counts, total, capital, bound, size, start = Counter[Prefix](), 0, 0.0, Fraction(1), 1 << 8, time.monotonic()
+        counts, total, capital, bound, size = Counter[Prefix](), 0, 0.0, Fraction(1), 1 << 8
         with _seeded(seed):
             randomness = self._randomness(seed)
             while total < MOST_RUNS and time.monotonic() < deadline and capital < log(2 / alpha) and bound > limit:
@@ -134,7 +144,7 @@ class _Runs:
                 capital = stream_log_e_value({output: count for output, count in counts.items() if self._possible(output)}, self.floats)
                 bound = Fraction(total_variation_upper_bound(counts, self.floats, alpha / 2))
         law = {output: Fraction(count, total) for output, count in counts.items()}
-        effort = f"{total} generations in {time.monotonic() - start:.1f} s, e-value 10^{capital / log(10):.1f}"
+        effort = f"{total} generations, e-value 10^{capital / log(10):.1f}"
         if capital >= log(2 / alpha):
             return self._verdicts(law, "sample", effort, "nonconform", self._distance(law), limit)
         return self._verdicts(law, "sample", effort, "conform" if bound <= limit else "inconclusive", bound, limit)

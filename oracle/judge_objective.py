@@ -14,8 +14,8 @@ import numpy as np
 from draftproof.reference.models import spell
 from draftproof.reference.trees import level_order
 
+from .items import Item, Observe, Plan, Record
 from .objectives import Objective, objective_of
-from .one_by_one import Observe, Record, one_by_one
 from .report import Report
 from .training_call import SLACK, Answer, Call, Witness
 from .training_exact import Handed, gradient_of, mistakes
@@ -25,11 +25,8 @@ from .verdicts import Verdict
 TOLERANCE = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 2e-2, "float16": 5e-3}
 """Largest error that conforms, as a share of the largest exact entry; by dtype of the logits."""
 
-MAX_ERRORS = 3
-"""A loss that could not be judged on this many instances is given up."""
 
-
-def check_objective(
+def plan_objective(
     subject: "Objective | Callable[..., Any]",
     instances: Iterable[TrainingInstance] | None = None,
     *,
@@ -38,23 +35,32 @@ def check_objective(
     tolerance: float | None = None,
     seed: int = 0,
     time_limit: float = 120.0,
-    observe: Observe | None = None,
-    record: Record | None = None,
-) -> Report:
-    """Does this loss train the drafter on what it says?
-
-    ``instances``: default ``training_instances()``.  ``way``: autograd, returned or differences; default what the subject offers.  Nothing is
-    sampled: ``alpha`` is there for the signature of ``check``, ``seed`` chooses the directions of the finite differences.
-    """
+) -> Plan:
+    """The items of ``check_objective``."""
     one, chosen = objective_of(subject), list(training_instances() if instances is None else instances)
     settings = {"way": way, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
 
     def verdicts(instance: TrainingInstance) -> Iterable[Verdict]:
         yield training_signal(one, instance, tolerance, way, seed)
 
-    return one_by_one(
-        one.name, [(instance.name, partial(verdicts, instance)) for instance in chosen], settings, time_limit, observe, record, MAX_ERRORS
-    )
+    return Plan([Item(one.name, instance.name, partial(verdicts, instance)) for instance in chosen], settings, time_limit)
+
+
+def check_objective(
+    subject: "Objective | Callable[..., Any]",
+    instances: Iterable[TrainingInstance] | None = None,
+    *,
+    observe: Observe | None = None,
+    record: Record | None = None,
+    **settings: Any,
+) -> Report:
+    """Does this loss train the drafter on what it says?
+
+    ``instances``: default ``training_instances()``.  ``settings`` are those of ``check``: way (autograd, returned or differences; default what the
+    subject offers), tolerance, time_limit and seed, which chooses the directions of the finite differences.  Nothing is sampled: alpha is there for
+    the signature of ``check``.
+    """
+    return plan_objective(subject, instances, **settings).run(observe, record)
 
 
 def training_signal(

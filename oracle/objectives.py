@@ -71,10 +71,10 @@ def objective(function: Callable[..., Any] | None = None, /, **declares: Any) ->
     """Decorator: declare an objective, e.g. ``@objective(objective="prefix", dtype="float32")``; ``draftproof.check`` then judges it as one."""
     if function is None:
         return lambda later: objective(later, **declares)
-    from .judge_objective import check_objective
+    from .judge_objective import plan_objective
 
     subject = objective_of(function, **declares)
-    function.__draftproof_check__ = lambda **settings: check_objective(subject, **settings)  # type: ignore[attr-defined]
+    function.__draftproof_plan__ = lambda **settings: plan_objective(subject, **settings)  # type: ignore[attr-defined]
     function.__draftproof_objective__ = subject  # type: ignore[attr-defined]
     return function
 

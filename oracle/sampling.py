@@ -161,7 +161,7 @@ def watch(seen: Sample, more: Callable[[int], bool], alpha: float, limit: float,
 def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note: str = "") -> tuple[Sample, list[Verdict]]:
     """Independent blocks until the verdicts support, exactness and acceptance are clear or the budget is spent; they share alpha equally."""
     limit = DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance
-    seen, start, source = Sample(case), time.monotonic(), _Source(case, seed, budget.rows)
+    seen, source = Sample(case), _Source(case, seed, budget.rows)
 
     def more(size: int) -> bool:
         if seen.observations >= budget.blocks or time.monotonic() >= budget.deadline:
@@ -174,7 +174,7 @@ def sample(case: Case, budget: Budget, tolerance: float | None, seed: int, note:
         found = watch(seen, more, budget.alpha / 3, limit, min(FIRST_LOOK >> 4 if source.large else FIRST_LOOK, budget.blocks))
     touched(source.caller)
     what = "blocks" if seen.group == 1 else f"drafts of {seen.group} rows"
-    effort = f"{seen.observations} {what} in {time.monotonic() - start:.1f} s, e-value {_scientific(found.capital)}{note}"
+    effort = f"{seen.observations} {what}, e-value {_scientific(found.capital)}{note}"
     return seen, verdicts(seen, found, budget.alpha / 3, limit, effort)
 
 

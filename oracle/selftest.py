@@ -20,7 +20,7 @@ from . import detection
 from .builders import Builder
 from .cases import Case
 from .catalogue import TIERS, find
-from .check import check, without_failures
+from .check import check
 from .construction import construction
 from .controls import CONTROLS, Control
 from .drafters import Drafter
@@ -32,6 +32,7 @@ from .invariance import invariance
 from .judge_drafter import check_drafter
 from .judge_generator import check_generator
 from .marginal_instances import named_instance
+from .plan import without_failures
 from .reading import read
 from .readings.refused import Refused
 from .report import Failure, Report

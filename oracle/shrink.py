@@ -23,14 +23,15 @@ from draftproof.reference.trees import Slot
 
 from .cases import Case
 from .catalogue import named
-from .check import _alarm, _Hung, without_failures
+from .interrupt import Hung, alarm
 from .invariance import invariance
 from .lifts import lifted
+from .plan import without_failures
 from .reading import read
 from .sampling import FIRST_LOOK, Budget, sample
 from .subjects import Subject, SubjectError, load, loadable, subject_of
 from .supervise import Send
-from .verdicts import DEFAULT_TOLERANCE, Verdict, _acceptance, _exactness, _support
+from .verdicts import DEFAULT_TOLERANCE, Verdict, _acceptance, _exactness, _support, default_tolerance
 
 VERDICTS = ("exactness", "support", "acceptance", "invariance")
 """Those whose failures can be shrunk."""
@@ -81,6 +82,12 @@ class Shrunk:
         subject = repr(self.subject.name) if loadable(self.subject.name) else "subject"
         lines += [f"instance = parse({dict(self.instance.source)!r})", f"print(check({subject}, [instance]))"]
         return "\n".join(lines)
+
+    def as_dict(self, lift: str = "") -> dict[str, Any]:
+        """As an element of ``shrunk`` in a report."""
+        counts = {"drafts": self.nodes, "minimal": self.minimal, "tries": self.tries, "seconds": self.seconds}
+        about = {"subject": self.subject.name, "verdict": self.verdict.as_dict(), "instance": dict(self.instance.source), "lift": lift}
+        return {**about, **counts, "python": self.as_python}
 
 
 class StillRight(ValueError):
@@ -168,10 +175,10 @@ class _Judging:
             return None
         self.tries += 1
         try:
-            with _alarm(max(self.deadline - time.monotonic(), 1e-3)):
+            with alarm(max(self.deadline - time.monotonic(), 1e-3)):
                 case = lifted(self.subject, instance, self.lift) if self.lift else Case(self.subject, instance)
                 found = {verdict.verdict: verdict for verdict in self._judged(case)}.get(self.verdict)
-        except _Hung:
+        except Hung:
             self.trouble = "did not come back in time"
             return None
         except Exception as error:  # it does not suit the subject, which may raise anything
@@ -187,7 +194,7 @@ class _Judging:
         if self.way == "sample":
             return sample(case, Budget(self.alpha, self.deadline, self.blocks), 0.0, seed)[1]
         reading = without_failures(read(case, self.way, self.deadline))
-        limit = Fraction(DEFAULT_TOLERANCE[reading.way] if self.tolerance is None else self.tolerance)
+        limit = Fraction(default_tolerance(reading) if self.tolerance is None else self.tolerance)
         if self.verdict == "support":
             return [_support(case, reading, self.strict)]
         return [_exactness(case, reading, limit, self.strict) if self.verdict == "exactness" else _acceptance(case, reading, limit)]
@@ -418,7 +425,7 @@ def _tokens(spelled: str) -> Prefix:
 
 
 def shrink_task(send: Send, spec: str, source: Mapping[str, Any] | None, failed: Verdict, **settings: Any) -> None:
-    """Shrink what ``draftproof check`` found, in a worker: sends ("shrunk", text) or ("kept", why not).
+    """Shrink what ``draftproof check`` found, in a worker: sends ("shrunk", (text, ``Shrunk.as_dict``)) or ("kept", why not).
 
     ``source``: the instance where it is not one of the catalogue.
     """
@@ -427,7 +434,7 @@ def shrink_task(send: Send, spec: str, source: Mapping[str, Any] | None, failed:
         instance = named(name) if source is None else parse(source, name=name)
         subjects = [one for one in load(spec) if one.name == failed.subject]
         found = shrink(subjects[0], instance, failed, lift=lift, **settings)
-        send(("shrunk", described(found, lift)))
+        send(("shrunk", (described(found, lift), found.as_dict(lift))))
     except (SubjectError, FormatError, StillRight) as error:
         send(("kept", f"not shrunk: {error}"))
 

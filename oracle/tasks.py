@@ -1,29 +1,28 @@
-"""The tasks behind ``draftproof check`` and ``draftproof law``, as they run in a worker process."""
+"""The task behind ``draftproof law``, as it runs in a worker process."""
 
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from draftproof.reference.blocks import block_law
 from draftproof.reference.growth import BlockLaw, expected_length, total_variation, violations
-from draftproof.reference.instances import Instance, InstanceError, parse
+from draftproof.reference.instances import Instance, InstanceError
 from draftproof.reference.models import MissingRow, Model
 from draftproof.reference.rational import fraction, rational
 from draftproof.reference.verifiers import family
 
 from .cases import Case
 from .catalogue import named
-from .check import check, without_failures
+from .plan import without_failures
 from .reading import read
 from .readings.refused import Refused
 from .sampling import Budget, sample
 from .subjects import SubjectError
 from .subjects import load as load_subjects
 from .supervise import Send
-from .verdicts import DEFAULT_TOLERANCE, as_json, first_violation
+from .verdicts import as_json, default_tolerance, first_violation
 
 
 class UsageError(Exception):
@@ -36,23 +35,6 @@ def instance_named(name: str) -> Instance:
         return named(name)
     except InstanceError as error:
         raise UsageError(str(error)) from None
-
-
-def check_task(send: Send, spec: str, sources: list[dict[str, Any]] | None, transcript: Path | None = None, **settings: Any) -> None:
-    """Judge ``spec``, sending ("at", instance), verdicts and failures as they come; ("fatal", message) when it cannot begin."""
-    try:
-        instances = None if sources is None else [parse(source, name=source["name"]) for source in sources]
-        if transcript is not None:
-            transcript.touch()
-        check(
-            spec if transcript is None else load_subjects(spec, transcript)[0],
-            instances,
-            observe=lambda name, done, total: send(("at", (name, done, total))),
-            record=lambda item: send(("found", item)),
-            **settings,
-        )
-    except (SubjectError, ValueError, OSError) as error:
-        send(("fatal", str(error)))
 
 
 def law_task(send: Send, name: str, verifier: str | None, spec: str, way: str | None, seed: int, time_limit: float) -> None:
@@ -87,8 +69,8 @@ def case_law(case: Case, way: str | None, seed: int, time_limit: float) -> dict[
             raise
         return _sampled_law(case, seed, time_limit, f"; sampled because {refusal}")
     law = {block: rational(mass) for block, mass in reading.law.items()}
-    lossless = fraction(total_variation(law, case.target)) + reading.resolution <= DEFAULT_TOLERANCE[reading.way]
-    first = None if lossless else first_violation(law, case, Fraction(DEFAULT_TOLERANCE[reading.way]))
+    lossless = fraction(total_variation(law, case.target)) + reading.resolution <= default_tolerance(reading)
+    first = None if lossless else first_violation(law, case, Fraction(default_tolerance(reading)))
     more = {"way": reading.way, "resolution": str(reading.resolution), "effort": reading.effort}
     return {**described(case.subject.name, law, case.target, lossless, None if first is None else as_json(first)), **more}
 

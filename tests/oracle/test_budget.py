@@ -389,7 +389,7 @@ def zero(logits, draft, verify):
     ("subject", "code", "said"),
     [
         ("dies", 2, "error on two-depths: ended the process, with exit status 0"),
-        ("leaves", 2, "error on plateau: ended the process, with exit status 0"),
+        ("leaves", 2, "error on plateau: raised SystemExit: 0"),
         ("hangs", 2, "error on plateau: did not come back within the time limit of 1 s; nothing more is asked of it"),
         pytest.param("stuck", 2, "error on two-depths: did not come back within the time limit of 1 s", marks=pytest.mark.slow),
         ("zero", 1, "it chooses 0 nodes where"),

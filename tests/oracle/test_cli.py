@@ -157,8 +157,8 @@ def test_a_subject_that_ends_the_process(here: Path) -> None:
     done = cli(here, "check", "engine:leaves", *names, "--json", "left.json")
     assert done.returncode == 2
     assert "error        instance chain-block: ended the process, with exit status 7" in done.stdout
-    report = json.loads((here / "left.json").read_text())  # what was judged before is kept
-    assert {verdict["instance"] for verdict in report["verdicts"]} == {"chain-one-draft"}
+    report = json.loads((here / "left.json").read_text())  # nothing else is lost
+    assert {verdict["instance"] for verdict in report["verdicts"]} == {"chain-one-draft", "chain-pairs"}
     assert report["errors"][0]["instance"] == "chain-block" and report["outcome"] == "error"
 
 

@@ -1,4 +1,4 @@
-"""What `draftproof law` and `draftproof check` carry out in their worker."""
+"""What `draftproof law` carries out in its worker."""
 
 import json
 from fractions import Fraction
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from draftproof.oracle.tasks import UsageError, check_task, instance_named, law_task, reference_law, subject_law
+from draftproof.oracle.tasks import UsageError, instance_named, law_task, reference_law, subject_law
 
 CHAINS = "draftproof.oracle.faults.chains"
 
@@ -67,13 +67,6 @@ def test_messages_of_a_worker() -> None:
     assert texts[0] == f"{CHAINS}:always_accepts on instance tree-siblings: {CHAINS}:always_accepts takes chains; tree-siblings is a tree"
     assert texts[1] == f"{CHAINS} has no 'always'"
     assert "does not take its uniforms as an argument, so it cannot be integrated" in texts[2]
-
-    sent.clear()
-    check_task(sent.append, f"{CHAINS}:always_accepts", [{**instance_named("chain-pairs").source, "name": "chain-pairs"}])
-    assert [kind for kind, _ in sent] == ["at", "found", "found", "found", "found"]
-    sent.clear()
-    check_task(sent.append, "nothing", None)
-    assert [kind for kind, _ in sent] == ["fatal"]
 
 
 def test_one_subject_at_a_time() -> None:

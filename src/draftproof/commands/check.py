@@ -1,10 +1,18 @@
 """``draftproof check``: judge a verifier."""
 
 import argparse
+from argparse import SUPPRESS
 from pathlib import Path
 from typing import Any
 
-from .common import EPILOG, SUBJECT_HELP, Progress, complain, positive, probability, seed, tolerance, write
+from .common import EPILOG, SUBJECT_HELP, Progress, complain, count, positive, probability, seed, tolerance, write
+from .report import annotate, no_folder, outputs, shielded, write_files
+
+SETTINGS: dict[str, Any] = {
+    **{"way": None, "alpha": 1e-6, "tolerance": None, "seed": 0, "time_limit": 120.0, "strict": False},
+    **{"tier": "standard", "lifts": None},
+}
+"""What a run is judged under when nothing else is said, here or in the log that it goes on with."""
 
 
 def add(commands: Any) -> None:
@@ -15,71 +23,141 @@ def add(commands: Any) -> None:
     command.add_argument("--transcript", type=Path, metavar="OUT", help="with --command: append every line exchanged to this file")
     command.add_argument("--instance", action="append", metavar="FILE", help="judge on this instance (file or catalogue name); may be repeated")
     lift = 'judge on instances lifted to real sizes: a name, several joined by +, "all", or "list"; may be repeated'
-    command.add_argument("--lift", action="append", metavar="NAME", help=lift)
-    command.add_argument("--tier", choices=("smoke", "standard"), default="standard", help="smoke: one instance for each kind of fault")
-    command.add_argument("--alpha", type=probability, default=1e-6, help="false-positive bound of sampling for the whole run (default 1e-6)")
-    command.add_argument("--tolerance", type=tolerance, help="largest total variation that conforms (default by way of reading: 1e-6, 2e-5, 2e-2)")
-    command.add_argument("--way", choices=("enumerate", "integrate", "sample"), help="insist on one way of reading (default: the strongest)")
-    command.add_argument("--seed", type=seed, default=0, help="seed of everything sampled (default 0)")
+    command.add_argument("--lift", action="append", dest="lifts", metavar="NAME", default=SUPPRESS, help=lift)
+    command.add_argument("--tier", choices=("smoke", "standard"), default=SUPPRESS, help="smoke: one instance for each kind of fault")
+    command.add_argument("--alpha", type=probability, default=SUPPRESS, help="false-positive bound of sampling for the whole run (default 1e-6)")
+    distance = "largest total variation that conforms (default by way of reading: 1e-6, 2e-5, 2e-2)"
+    command.add_argument("--tolerance", type=tolerance, default=SUPPRESS, help=distance)
+    ways = ("enumerate", "integrate", "sample")
+    command.add_argument("--way", choices=ways, default=SUPPRESS, help="insist on one way of reading (default: the strongest)")
+    command.add_argument("--seed", type=seed, default=SUPPRESS, help="seed of everything sampled (default 0)")
     limit = "per instance (default 120); a subject stuck in native code is ended 10 s later"
-    command.add_argument("--time-limit", type=positive, default=120.0, metavar="SECONDS", help=limit)
-    command.add_argument("--strict", action="store_true", help="count boundary events of mass at most 2^-23")
+    command.add_argument("--time-limit", type=positive, default=SUPPRESS, metavar="SECONDS", help=limit)
+    command.add_argument("--strict", action="store_true", default=SUPPRESS, help="count boundary events of mass at most 2^-23")
+    command.add_argument("-x", "--fail-fast", action="store_true", help="stop at the first instance that is nonconform")
+    command.add_argument("--log", type=Path, metavar="FILE", help="append what is judged to this log, and skip what is judged there (docs/runs.md)")
+    command.add_argument("--resume", type=Path, metavar="FILE", help="go on with the run of this log; its subject and settings need not be repeated")
+    command.add_argument("--jobs", type=count, default=1, metavar="N", help="judge so many instances at once (default 1)")
+    where = "processes of this machine (default), or a Dask cluster: that of DASK_SCHEDULER_ADDRESS, else a local one"
+    command.add_argument("--executor", choices=("processes", "dask"), default="processes", help=where)
     less = "after a failure, look for the smallest instance that still fails, for this many seconds (default 10), and print it"
     command.add_argument("--shrink", type=positive, nargs="?", const=10.0, metavar="SECONDS", help=less)
     command.add_argument("--json", type=Path, metavar="OUT", help="write the report to this file")
+    outputs(command)
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry it out."""
-    from draftproof.oracle.report import Failure, Report
-    from draftproof.oracle.supervise import WorkerLost, supervised
-    from draftproof.oracle.tasks import UsageError, check_task, instance_named
+    if (unwritable := no_folder(options)) is not None:
+        return complain(unwritable)
+    options.report = None
+    with shielded(options.github):
+        code = judge(options)
+    if options.report is not None and options.github:
+        annotate(options.report)
+    return code
 
-    if "list" in (options.lift or ()):
+
+def judge(options: argparse.Namespace) -> int:
+    """Judge, print and write."""
+    from draftproof.oracle.executors import executor
+    from draftproof.oracle.run import Job, Run
+    from draftproof.oracle.subjects import SubjectError
+    from draftproof.oracle.tasks import UsageError, instance_named
+
+    if "list" in (getattr(options, "lifts", None) or ()):
         return list_lifts()
-    if (options.subject is None) == (options.command is None):
+    if options.command is not None and options.subject is not None:
         return complain("give a SUBJECT or a --command, one of them")
     if options.command is not None:
         options.subject = f"command:{options.command}"
-    if options.transcript and not options.subject.startswith("command:"):
-        return complain("--transcript is for a --command")
-    if options.json and not options.json.resolve().parent.is_dir():
-        return complain(f"cannot write {options.json}: no folder {options.json.resolve().parent}")
     try:
-        sources = None if options.instance is None else [_source(instance_named(name)) for name in options.instance]
-    except UsageError as error:
-        return complain(str(error))
-    settings = {key: getattr(options, key) for key in ("way", "alpha", "tolerance", "seed", "time_limit", "strict", "tier")}
-    settings |= {} if options.lift is None else {"lifts": options.lift}
-    report, at = Report(settings=settings), f"{options.subject} on "
+        instances = None if options.instance is None else [instance_named(name) for name in options.instance]
+        if options.resume is not None:
+            instances = resumed(options, instances)
+    except (UsageError, ValueError, OSError) as error:
+        return complain(unreadable(error))
+    if options.subject is None:
+        return complain("give a SUBJECT or a --command, one of them")
+    if options.transcript and (not options.subject.startswith("command:") or options.executor != "processes" or options.jobs > 1):
+        return complain("--transcript is for a --command, one instance at a time")
+    settings = {key: getattr(options, key, default) for key, default in SETTINGS.items()}
+    vars(options).update(settings)
+    job = Job.of(options.subject, instances, settings, options.transcript)
     try:
-        with Progress(options.quiet) as progress:
-            work = {"spec": options.subject, "sources": sources, "transcript": options.transcript, **settings}
-            for kind, message in supervised(check_task, work, options.time_limit):
-                if kind == "fatal":
-                    return complain(message)
-                if kind == "at":
-                    at = message[0]
-                    progress.show(*message)
-                else:
-                    report.put(message)
-    except KeyboardInterrupt:
-        print(report)
-        raise
-    except WorkerLost as lost:
-        subject, _, instance = at.partition(" on ")
-        report.errors.append(Failure(subject, instance, str(lost)))
-    finally:
-        if options.json:
-            write(options.json, report.to_json() + "\n")
+        with executor(options.executor, options.jobs) as pool, Progress(options.quiet) as progress:
+            going = Run(job, options.log, pool, options.fail_fast)
+            try:
+                going.go(progress.show, failures_to(progress))
+            except KeyboardInterrupt:
+                print(going.report())
+                raise
+            finally:
+                if going.began:
+                    options.report = going.report()
+                    keep(options)
+    except (SubjectError, ValueError, OSError) as error:
+        return complain(unreadable(error))
+    report = options.report
     print(report)
     if report.outcome == "error" and not report.errors:
         return complain("nothing was judged: no instance suits this subject")
+    if options.fail_fast and report.outcome == "nonconform" and going.left:
+        print(f"\nstopped at the first nonconform instance: {going.left} more were not judged")
     if options.shrink is not None:
-        show_smallest(report, sources, options)
-    return report.exit_code
+        show_smallest(report, job.sources, options)
+        keep(options)
+    return int(report.exit_code)
+
+
+def keep(options: argparse.Namespace) -> None:
+    """Write what was judged so far where ``options`` say.  Raises OSError."""
+    if options.json:
+        write(options.json, options.report.to_json() + "\n")
+    if options.html or options.junit:
+        from draftproof.oracle.page.results import of
+
+        write_files(of(options.report), options)
+
+
+def resumed(options: argparse.Namespace, instances: Any) -> Any:
+    """Take what was not given, the subject among it, from the log to go on with; returns the instances.  Raises ValueError, OSError."""
+    from draftproof.oracle.run_log import header_of
+    from draftproof.reference.instances import parse
+
+    if options.log is not None:
+        raise ValueError("--resume FILE goes on with a log and keeps it; --log FILE, with the same command, does too: give one of them")
+    options.log, header = options.resume, header_of(options.resume)
+    options.subject = options.subject or header["subject"]
+    for key in SETTINGS:
+        if not hasattr(options, key):
+            setattr(options, key, header["settings"][key])
+    if instances is None and header["instances"] is not None:
+        return [parse(source, name=source["name"]) for source in header["instances"]]
+    return instances
+
+
+def failures_to(progress: Progress) -> Any:
+    """Says what fails while the run goes on, a line for each instance."""
+    said = set[tuple[str, str]]()
+
+    def record(one: Any) -> None:
+        outcome, kind = getattr(one, "outcome", "error"), getattr(one, "verdict", None)
+        if outcome in ("conform", "not judged") or type(one).__name__ == "NotJudged" or (one.subject, one.instance) in said:
+            return
+        said.add((one.subject, one.instance))
+        progress.say(f"{outcome}   {one.subject}   {f'{kind} on ' if kind else ''}{one.instance}: {one.message}")
+
+    return record
+
+
+def unreadable(error: Exception) -> str:
+    """What an error says, with the file that could not be read or written."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def show_smallest(report: Any, sources: list[dict[str, Any]] | None, options: argparse.Namespace) -> None:
@@ -100,8 +178,11 @@ def show_smallest(report: Any, sources: list[dict[str, Any]] | None, options: ar
         work |= {"spec": options.subject, "source": source, "failed": first, "seconds": options.shrink}
         print()
         try:
-            for _, text in supervised(shrink_task, work, options.time_limit + options.shrink):
-                print(text)
+            for kind, found in supervised(shrink_task, work, options.time_limit + options.shrink):
+                if kind == "shrunk":
+                    found, smallest = found
+                    report.shrunk.append(smallest)
+                print(found)
         except WorkerLost as lost:
             print(f"not shrunk: {subject}: {lost}")
 
@@ -113,7 +194,3 @@ def list_lifts() -> int:
     for lift in LIFTS:
         print(f"{lift.name:<16} {lift.about}{' (not in all)' if lift.large else ''}")
     return 0
-
-
-def _source(instance: Any) -> dict[str, Any]:
-    return {**instance.source, "name": instance.name}

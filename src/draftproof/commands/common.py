@@ -54,7 +54,8 @@ class Progress:
     def __init__(self, quiet: bool):
         self._quiet, self._terminal = quiet, sys.stderr.isatty()
         self._bar: Any = None
-        self._said = time.monotonic()
+        self._began = self._said = time.monotonic()
+        self._before: int | None = None
 
     def __enter__(self) -> "Progress":
         return self
@@ -62,10 +63,13 @@ class Progress:
     def show(self, name: str, done: int, total: int) -> None:
         if self._quiet:
             return
+        self._before = done if self._before is None else self._before  # what a log knew took no time
         if not self._terminal:
-            if time.monotonic() - self._said >= EVERY:
-                self._said = time.monotonic()
-                print(f"draftproof: {done} of {total} done, now {name}", file=sys.stderr, flush=True)
+            now = time.monotonic()
+            if now - self._said >= EVERY:
+                self._said = now
+                left = self._left(now - self._began, done - self._before, total - done)
+                print(f"draftproof: {done} of {total} done{left}, now {name}", file=sys.stderr, flush=True)
             return
         if self._bar is None:
             from rich.console import Console
@@ -77,9 +81,33 @@ class Progress:
             self._bar.start()
         self._bar.update(self._task, description=name, completed=done)
 
+    def say(self, line: str) -> None:
+        """A line of its own, above the progress."""
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(f"draftproof: {line}", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def _left(seconds: float, done: int, left: int) -> str:
+        """The remaining time, if the others take as long as those that were done."""
+        if not done:
+            return ""
+        estimate = seconds / done * left
+        return f", about {f'{estimate:.0f} s' if estimate < 120 else f'{estimate / 60:.0f} min'} left"
+
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of processes")
+    return value
 
 
 def probability(text: str) -> float:
