@@ -10,7 +10,7 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class Number:
     """A non-decreasing or non-increasing function of one uniform."""
 
     __slots__ = ()
+    derived: ClassVar[type[Derived]]
 
     @property
     def uniform(self) -> Uniform:
@@ -32,6 +33,10 @@ class Number:
     def value(self, k: int) -> Any:
         """What the program would have in hand at grid point k of the uniform, in its own type."""
         raise NotImplementedError
+
+    def ends(self) -> tuple[Any, Any]:
+        """Its values where the uniform is lowest and highest, as far as is known by now."""
+        return self.value(self.uniform.lo), self.value(self.uniform.hi)
 
     def _decide(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
         if other is self:
@@ -62,13 +67,11 @@ class Number:
 
     def apply(self, function: Callable[[Any], Any]) -> Derived:
         """The number `function(value)`; the function must be monotone where it is defined."""
-        from .uniforms import Derived
-
         uniform, value = self.uniform, self.value
-        low, high = function(value(uniform.lo)), function(value(uniform.hi))
+        low, high = map(function, self.ends())
         if (low != low) != (high != high):
             self._refuse("arithmetic with a uniform that is not defined over its whole range")
-        return Derived(uniform, lambda k: function(value(k)))
+        return self.derived(uniform, lambda k: function(value(k)), (uniform.lo, low, uniform.hi, high))
 
     def _with(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
         return self.apply(lambda value: op(value, other)) if self._is_number(other) else NotImplemented

@@ -248,7 +248,7 @@ def _ends(number: Number) -> tuple[int, int]:
 
 
 def _constant(number: Number) -> bool:
-    low, high = (_at(number, k) for k in _ends(number))
+    low, high = number.ends()
     if low != low or high != high:
         number._refuse("a race with NaN")
     return bool(low == high)

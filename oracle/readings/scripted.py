@@ -18,6 +18,9 @@ from .uniforms import CHANGED, Derived, Grid, Uniform
 DISCRETE = -1  # stands for the uniform of a discrete draw
 
 
+Step = tuple[bool, bool, int | None]  # truth at either end of an interval, and where it changes
+
+
 class Odds(NamedTuple):
     """Of a race: the weights of its contenders, how far its law may be off, and what it takes to win."""
 
@@ -29,10 +32,11 @@ class Odds(NamedTuple):
 class Branch:
     """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`."""
 
-    __slots__ = ("uniform", "question", "answer", "odds")
+    __slots__ = ("uniform", "question", "answer", "odds", "traced")
 
-    def __init__(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None = None) -> None:
+    def __init__(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None, traced: int) -> None:
         self.uniform, self.question, self.answer, self.odds = uniform, question, -1, odds
+        self.traced = traced  # statements decided before it is answered
 
     def advance(self) -> bool:
         """Move to the next possible answer; False when there is none."""
@@ -83,12 +87,14 @@ class Explorer(Run):
 
     def __init__(self, fresh_seeds: bool = False) -> None:
         self.branches: list[Branch] = []
+        self.trace: list[Step] = []
         super().__init__(fresh_seeds)
 
     def begin(self) -> None:
         """Forget the last run, keep the branches."""
         super().begin()
         self.drawn: list[Uniform | Choice] = []
+        self.steps = 0
         self.numbers: list[Number] = []  # what the elements of lazy tensors are
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
@@ -134,7 +140,7 @@ class Explorer(Run):
         position = self.position
         self.position = position + 1
         if position == len(self.branches):
-            branch = Branch(uniform, question, odds)
+            branch = Branch(uniform, question, odds, len(self.trace))
             branch.advance()
             self.branches.append(branch)
             return branch.answer
@@ -143,19 +149,20 @@ class Explorer(Run):
             self.refuse(CHANGED)
         return branch.answer
 
-    def recorded_cut(self, uniform: int) -> int | None:
-        """Where a replayed comparison of this uniform was split; None on new ground."""
-        if self.position == len(self.branches):
-            return None
-        branch = self.branches[self.position]
-        if branch.uniform != uniform or not isinstance(branch.question, int):
-            self.refuse(CHANGED)
-        return branch.question
+    def step(self, found: Callable[[], Step]) -> Step:
+        """A statement that is decided next: as it was found when this part of the branch was first run."""
+        number = self.steps
+        self.steps = number + 1
+        if number == len(self.trace):
+            self.trace.append(found())
+        return self.trace[number]
 
     def advance(self) -> bool:
         """Turn to the next leaf; False when all were visited."""
         while self.branches and not self.branches[-1].advance():
             self.branches.pop()
+        if self.branches:
+            del self.trace[self.branches[-1].traced :]
         return bool(self.branches)
 
     def mass(self) -> tuple[int, int]:

@@ -65,9 +65,9 @@ def rounded(number: Number, dtype: torch.dtype) -> Number:
     return number.apply(lambda value: nearest(value, dtype))
 
 
-def values_at(end: str, tensor: LazyTensor) -> Tensor:
-    """The elements at the lower or upper end, "lo" or "hi", of what is known of their uniforms."""
-    values = [number.value(getattr(number.uniform, end)) for number in tensor.numbers]
+def values_at(end: int, tensor: LazyTensor) -> Tensor:
+    """The elements at the lower or upper end, 0 or 1, of what is known of their uniforms."""
+    values = [number.ends()[end] for number in tensor.numbers]
     return new_tensor(values, dtype=tensor.dtype, device=tensor.device).reshape(tensor.shape)
 
 
@@ -86,7 +86,7 @@ def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
         result: Tensor = function(*args[:at], given, *args[at + 1 :], **kwargs)
         return result
 
-    ends = values_at("lo", source), values_at("hi", source)
+    ends = values_at(0, source), values_at(1, source)
     low, high = map(evaluate, ends)
     divides = name in ("rdiv", "rtruediv", "reciprocal") or ("div" in name and at == 1)
     if not torch.equal(low.isnan(), high.isnan()) or divides and bool((ends[0] * ends[1] < 0).any()):
@@ -105,7 +105,7 @@ def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
 
 def classified(function: Any, tensor: LazyTensor) -> Tensor:
     """isnan and its like, where the answer is the same over the whole range."""
-    low, high = function(values_at("lo", tensor)), function(values_at("hi", tensor))
+    low, high = function(values_at(0, tensor)), function(values_at(1, tensor))
     if not torch.equal(low, high):
         explorer().refuse(f"torch {function.__name__} of a uniform")
     answer: Tensor = low

@@ -18,7 +18,7 @@ from .arithmetic import Number
 
 if TYPE_CHECKING:
     from .races import Standing
-    from .scripted import Explorer
+    from .scripted import Explorer, Step
 
 CHANGED = "randomness that is not controlled: a replay of the same choices asked another question"
 
@@ -125,30 +125,38 @@ class Uniform(Number):
 
     def decide(self, truth: Callable[[int], bool]) -> bool:
         """The truth of a statement about k that changes at most once over the interval; bisection finds where."""
+        low, high, cut = self.script.step(lambda: self._found(truth))
+        if cut is None:
+            return low
+        return high if self.split(cut) else low
+
+    def _found(self, truth: Callable[[int], bool]) -> Step:
         low, high = truth(self.lo), truth(self.hi)
         if low == high:
-            return low
-        cut = self.script.recorded_cut(self.index)
-        if cut is None:
-            before, cut = self.lo, self.hi
-            while cut - before > 1:
-                middle = (before + cut) // 2
-                if truth(middle) == low:
-                    before = middle
-                else:
-                    cut = middle
-        elif not self.lo < cut <= self.hi or truth(cut - 1) != low or truth(cut) != high:
-            self.script.refuse(CHANGED)
-        return high if self.split(cut) else low
+            return low, high, None
+        before, cut = self.lo, self.hi
+        while cut - before > 1:
+            middle = (before + cut) // 2
+            if truth(middle) == low:
+                before = middle
+            else:
+                cut = middle
+        return low, high, cut
 
 
 class Derived(Number):
     """A monotone function of a uniform."""
 
-    __slots__ = ("_uniform", "_value")
+    __slots__ = ("_uniform", "_value", "_ends")
 
-    def __init__(self, uniform: Uniform, value: Callable[[int], Any]) -> None:
-        self._uniform, self._value = uniform, value
+    def __init__(self, uniform: Uniform, value: Callable[[int], Any], ends: tuple[int, Any, int, Any] | None = None) -> None:
+        self._uniform, self._value, self._ends = uniform, value, ends
+
+    def ends(self) -> tuple[Any, Any]:
+        lo, hi = self._uniform.lo, self._uniform.hi
+        if self._ends is None or self._ends[0] != lo or self._ends[2] != hi:
+            self._ends = lo, self._value(lo), hi, self._value(hi)
+        return self._ends[1], self._ends[3]
 
     @property
     def uniform(self) -> Uniform:
@@ -168,3 +176,6 @@ class Derived(Number):
 
     def __gt__(self, other: Any) -> Any:
         return self._decide(operator.gt, other)
+
+
+Number.derived = Derived
