@@ -63,10 +63,10 @@ def _place(about: Mapping[str, Any]) -> dict[str, Any]:
 def summary(report: Report) -> str:
     """Markdown: the outcome, a table of subjects by verdicts, and each finding."""
     kinds = [kind for kind in KINDS if any(verdict.verdict == kind for verdict in report.verdicts)]
-    rows = [f"## draftproof: {report.outcome}", "", f"| subject | outcome | {' | '.join(kinds)} |", "|---" * (len(kinds) + 2) + "|"]
+    rows = [f"## draftproof: {report.outcome}", "", _line("subject", "outcome", *kinds), "|---" * (len(kinds) + 2) + "|"]
     for subject in report.subjects[:MOST_ROWS]:
         part = report.of(subject)
-        rows.append(f"| {markdown(subject)} | {part.outcome} | {' | '.join(_counts(part, kind) for kind in kinds)} |")
+        rows.append(_line(markdown(subject), part.outcome, *(_counts(part, kind) for kind in kinds)))
     if len(report.subjects) > MOST_ROWS:
         rows.append(f"\n{len(report.subjects) - MOST_ROWS} more subjects are in the report.")
     told = [line for subject in report.subjects for line in _told(report.of(subject))]
@@ -75,6 +75,10 @@ def summary(report: Report) -> str:
         rows.append(f"\n{len(told) - MOST_FINDINGS} more findings are in the report.")
     whole = "\n".join(rows) + "\n"
     return whole if len(whole.encode()) <= LARGEST else whole.encode()[:LARGEST].decode(errors="ignore") + "\n\n(cut here)\n"
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _counts(part: Report, kind: str) -> str:

@@ -13,6 +13,9 @@ from .verdicts import Verdict
 
 LONGEST = 20_000
 
+MEANS = {"conform": None, "nonconform": "failure", "inconclusive": "error", "not judged": "skipped"}
+"""What an outcome is called; None passes."""
+
 
 def junit(report: Report) -> bytes:
     """The document, in UTF-8.  Characters that XML has no place for, and those that cannot be seen, are spelled (``plain_text``)."""
@@ -45,8 +48,8 @@ def _cases(part: Report) -> Iterable[ElementTree.Element]:
 
 
 def _of(verdict: Verdict) -> ElementTree.Element:
-    kind = {"conform": None, "nonconform": "failure", "not judged": "skipped"}.get(verdict.outcome, "error")
-    case = _case(verdict.subject, f"{verdict.verdict} on {verdict.instance}", kind, verdict.outcome, verdict.message, verdict.effort)
+    name = f"{verdict.verdict} on {verdict.instance}"
+    case = _case(verdict.subject, name, MEANS[verdict.outcome], verdict.outcome, verdict.message, verdict.effort)
     said = [f"not judged: {what}: {why}" for what, why in verdict.details.get("not judged", {}).items()] + list(verdict.notes)
     if said:
         ElementTree.SubElement(case, "system-out").text = plain("\n".join(said), LONGEST, keep="\n")

@@ -113,7 +113,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """As docs/report.md and page/report.schema.json say; what is empty is left out but for the first five entries."""
-        names = dict.fromkeys(one.instance.partition(LIFTED)[0] for one in [*self.verdicts, *self.errors])
+        items: list[Verdict | Failure] = [*self.verdicts, *self.errors]
+        names = dict.fromkeys(one.instance.partition(LIFTED)[0] for one in items)
         sources = {**_sources(), **self.instances}
         more = {
             "not_judged": [vars(item) for item in self.not_judged],

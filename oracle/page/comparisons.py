@@ -17,6 +17,11 @@ MOST_DRAWN = 12
 """Instances in a picture: those that are farthest below their ceiling."""
 
 MOST_LISTED = 120
+"""Rows of a table."""
+
+MOST_ROWS = 1200
+"""Rows of the tables of all subjects together; those after that list what they draw."""
+
 MOST_SUBJECTS = 40
 MOST_LEAGUES = 60
 
@@ -31,7 +36,7 @@ def _acceptance(report: Report) -> Html | None:
     parts = [(subject, found) for subject, found in parts if found]
     if not parts:
         return None
-    rows, drawn = list[list[Child]](), list[Html]()
+    rows, drawn, listed = list[list[Child]](), list[Html](), 0
     for place, (subject, found) in enumerate(parts[:MOST_SUBJECTS]):
         shares = [share for one in found if (share := _share(one)) is not None]
         wrong = sum(one.outcome == "nonconform" for one in found)
@@ -43,7 +48,9 @@ def _acceptance(report: Report) -> Html | None:
                 badge("nonconform", f"{wrong} of {len(found)} wrong") if wrong else counted(len(found), "instance"),
             ]
         )
-        drawn.append(details([tag("code", text(subject, 120)), " instance by instance"], _lengths(f"acceptance-{place}", found)))
+        listed += min(len(found), MOST_LISTED)
+        most = MOST_LISTED if listed <= MOST_ROWS else MOST_DRAWN
+        drawn.append(details([tag("code", text(subject, 120)), " instance by instance"], _lengths(f"acceptance-{place}", found, most)))
     left_out = tag("p", f"{len(parts) - MOST_SUBJECTS} more subjects are in the JSON.") if len(parts) > MOST_SUBJECTS else None
     said = "E[L] is the mean number of tokens that a call emits, bonus included; the ceiling is the most that a lossless verifier can have."
     lead = tag("p", said, class_="lead")
@@ -57,17 +64,17 @@ def _share(verdict: Verdict) -> float | None:
     return None if length is None or not bound else length / bound
 
 
-def _lengths(name: str, found: Sequence[Verdict]) -> Html:
+def _lengths(name: str, found: Sequence[Verdict], most: int) -> Html:
     order = sorted(found, key=lambda one: (one.outcome != "nonconform", _share(one) or 1.0))
     bars, rows = list[pictures.Length](), list[list[Child]]()
-    for one in order[:MOST_LISTED]:
+    for one in order[:most]:
         length, bound, exact = (decimal(one.details.get(key)) for key in ("expected_length", "bound", "reference"))
         if length is not None and len(bars) < MOST_DRAWN:
             bars.append(pictures.Length(one.instance, length, bound, one.outcome == "nonconform"))
         numbers = [short(length, 6), short(exact, 6), short(bound, 6), percent(_share(one))]
         rows.append([tag("code", text(one.instance, 80)), *numbers, badge(one.outcome)])
     heads = ["instance", "E[L]", "reference", "ceiling", "share", "verdict"]
-    data = table("Lengths", heads, rows)
+    data = table(f"{counted(len(rows), 'instance')} of {len(order)}", heads, rows)
     title = "E[L] against the ceiling" + (f", the {MOST_DRAWN} instances that matter most" if len(found) > MOST_DRAWN else "")
     return figure(name, pictures.lengths(title, bars), "A bar for each instance, from a length of 1; a tick marks the ceiling.", data)
 

@@ -68,7 +68,8 @@ def load(paths: list[Path]) -> Results:
 def of(report: Report) -> Results:
     """A report at hand, exactly as it would be read from its file."""
     found = Results()
-    put(found, json.loads(report.to_json(), parse_constant=_constant), "this run")
+    part = json.loads(report.to_json(), parse_constant=_constant)
+    found.runs.append(_run(part, "this run"))
     return found
 
 
@@ -82,13 +83,17 @@ def put(found: Results, value: Any, source: str, when: str = "") -> None:
         if (wrong := next(_wrong(kind, part), None)) is not None:
             raise ResultError(wrong)
         if kind == "report":
-            found.runs.append(Run(source, Report.from_dict(part), str(part.get("draftproof", "")), part.get("environment", {}), when))
+            found.runs.append(_run(part, source, when))
         elif kind == "league":
             found.leagues.append((source, part))
         elif max(part["greedy"], part["optimum"]) < len(part["curve"]):
             found.budgets.append((source, part))
         else:
             raise ResultError("optimum: there is no such size in the curve")
+
+
+def _run(part: Mapping[str, Any], source: str, when: str = "") -> Run:
+    return Run(source, Report.from_dict(part), str(part.get("draftproof", "")), part.get("environment", {}), when)
 
 
 def _constant(name: str) -> float | None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from ..plain_text import plain
 from ..report import KINDS, Report
 from ..verdicts import Verdict
-from .elements import Child, Html, described, details, table, tag, text
+from .elements import Child, Html, described, details, scrolled, table, tag, text
 from .figures import counted, short
 from .results import Results
 from .summary import MARKS, badge, outcomes, shade
 
 MOST_SUBJECTS = 500
+MOST_KINDS = 12
+LONGEST_KIND = 24
 MOST_INSTANCES = 120
 """Rows of the table of one subject, failures first."""
 
@@ -32,7 +34,8 @@ def section(results: Results) -> Html | None:
     parts = {name: report.of(name) for name in names}
     left_out = tag("p", f"{len(found) - len(names)} more subjects are in the JSON.") if len(found) > len(names) else None
     rows = [_row(f"subject-{place}", name, found[name], parts[name], kinds) for place, name in enumerate(names)]
-    head = tag("thead", tag("tr", *(tag("th", one, scope="col", role="columnheader") for one in ("subject", *kinds)), role="row"), role="rowgroup")
+    heads = [tag("th", one, scope="col", role="columnheader") for one in ("subject", *map(_short, kinds))]
+    head = tag("thead", tag("tr", *heads, role="row"), role="rowgroup")
     caption = tag("caption", "Each subject, and on how many instances each verdict came out how")
     grid = tag("table", caption, head, tag("tbody", *rows, role="rowgroup"), class_="subjects", role="table")
     about: list[Child] = []
@@ -44,7 +47,7 @@ def section(results: Results) -> Html | None:
     return tag(
         "section",
         tag("h2", "Subjects and verdicts", id="subjects"),
-        grid,
+        scrolled(grid, "Subjects and verdicts"),
         left_out,
         tag("h3", "Instance by instance"),
         *about,
@@ -53,8 +56,9 @@ def section(results: Results) -> Html | None:
 
 
 def _kinds(report: Report) -> list[str]:
+    """Ours in their order, then any others."""
     seen = dict.fromkeys(verdict.verdict for verdict in report.verdicts)
-    return [kind for kind in dict.fromkeys([*KINDS, *seen]) if kind in seen]
+    return [kind for kind in dict.fromkeys([*KINDS, *seen]) if kind in seen][:MOST_KINDS]
 
 
 def controls(results: Results) -> Html | None:
@@ -75,8 +79,12 @@ def controls(results: Results) -> Html | None:
 
 def _row(name: str, subject: str, outcome: str, part: Report, kinds: Sequence[str]) -> Html:
     first = tag("th", badge(outcome), " ", tag("a", tag("code", text(subject, 120)), href=f"#{name}"), scope="row", role="rowheader")
-    cells = [tag("td", _counts(part, kind), data_label=kind, role="cell") for kind in kinds]
+    cells = [tag("td", _counts(part, kind), data_label=_short(kind), role="cell") for kind in kinds]
     return tag("tr", first, *cells, role="row", data_outcome=outcome, data_subject=plain(subject, 200).lower())
+
+
+def _short(kind: str) -> str:
+    return plain(kind, LONGEST_KIND)
 
 
 def _counts(part: Report, kind: str) -> Child:
@@ -143,13 +151,14 @@ def _matrix(part: Report, kinds: Sequence[str]) -> Html | None:
         wrong = sum(any(one.outcome != "conform" for one in rows[name].values()) for name in hidden)
         more = tag("p", f"{counted(len(hidden), 'more instance')} ({wrong} of them not conform) in the JSON.")
     marks = ", ".join(f"{mark} {outcome}" for outcome, mark in MARKS.items() if outcome != "error")
-    return Html(table(f"Verdicts, each with the number that decided it ({marks})", ["instance", *own], listed, class_="matrix") + (more or ""))
+    grid = table(f"Verdicts, each with the number that decided it ({marks})", ["instance", *map(_short, own)], listed, class_="matrix")
+    return Html(grid + (more or ""))
 
 
 def _cell(verdict: Verdict | None) -> Child:
     if verdict is None:
         return ""
-    mark = tag("span", MARKS[verdict.outcome], class_=shade(verdict.outcome), aria_hidden="true")
-    return [mark, tag("span", verdict.outcome, class_="unseen"), f" {short(verdict.number, 3)}"]
+    said = f"{MARKS[verdict.outcome]} {short(verdict.number, 3)}"
+    return said if verdict.outcome == "conform" else tag("b", said, class_=shade(verdict.outcome))
 
 

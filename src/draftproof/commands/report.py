@@ -2,6 +2,9 @@
 
 import argparse
 import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +12,7 @@ from .common import complain, write
 
 if TYPE_CHECKING:
     from draftproof.oracle.page.results import Results
+    from draftproof.oracle.report import Report
 
 DESCRIPTION = """\
 Write what was found so that people, or continuous integration, can read it. FILEs are what these commands wrote, any number of them:
@@ -57,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
     if (options.junit or options.github) and not results.runs:
         return complain("--junit and --github are for reports of check, and there is none")
     try:
-        write_all(results, options)
+        write_files(results, options)
+        if options.github:
+            annotate(results.report)
     except OSError as error:
         return complain(f"cannot write {error.filename}: {error.strerror or error}")
     return 0
@@ -65,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
 
 def no_folder(options: argparse.Namespace) -> str | None:
     """What cannot be written for want of a folder: to be found out before hours of work."""
-    for out in filter(None, (options.html, options.junit)):
+    for out in filter(None, (getattr(options, "json", None), options.html, options.junit)):
         if not out.resolve().parent.is_dir():
             return f"cannot write {out}: no folder {out.resolve().parent}"
     return None
 
 
-def write_all(results: "Results", options: argparse.Namespace) -> None:
-    """Write and print what ``options`` ask for.  Raises OSError."""
+def write_files(results: "Results", options: argparse.Namespace) -> None:
+    """Write the files that ``options`` ask for.  Raises OSError."""
     if options.html:
         from draftproof.oracle.page import page
 
@@ -81,10 +87,26 @@ def write_all(results: "Results", options: argparse.Namespace) -> None:
         from draftproof.oracle.junit import junit
 
         write(options.junit, junit(results.report))
-    if options.github:
-        from draftproof.oracle.annotations import annotations, summary
 
-        print("\n".join(annotations(results.report)))
-        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-            with open(path, "a", encoding="utf-8") as file:
-                file.write(summary(results.report))
+
+def annotate(report: "Report") -> None:
+    """Print annotations, and add to the summary of the step where there is one.  Raises OSError."""
+    from draftproof.oracle.annotations import annotations, summary
+
+    print("\n".join(annotations(report)), flush=True)
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(summary(report))
+
+
+@contextmanager
+def shielded(github: bool) -> Iterator[None]:
+    """Whatever a subject prints meanwhile is no workflow command, should it look like one."""
+    token = secrets.token_hex(16)
+    if github:
+        print(f"::stop-commands::{token}", flush=True)
+    try:
+        yield
+    finally:
+        if github:
+            print(f"::{token}::", flush=True)
