@@ -9,7 +9,7 @@ from ..verdicts import Verdict
 from . import pictures
 from .elements import Child, Html, described, details, table, tag, text
 from .figures import counted, percent, short
-from .findings import figure
+from .findings import draft_tree, figure
 from .results import Results, decimal
 from .summary import badge
 
@@ -23,6 +23,7 @@ MOST_ROWS = 1200
 """Rows of the tables of all subjects together; those after that list what they draw."""
 
 MOST_SUBJECTS = 40
+MOST_TREES = 12
 MOST_LEAGUES = 60
 
 
@@ -50,7 +51,8 @@ def _acceptance(report: Report) -> Html | None:
         )
         listed += min(len(found), MOST_LISTED)
         most = MOST_LISTED if listed <= MOST_ROWS else MOST_DRAWN
-        drawn.append(details([tag("code", text(subject, 120)), " instance by instance"], _lengths(f"acceptance-{place}", found, most)))
+        figures = [_lengths(f"acceptance-{place}", found, most), _tree(f"acceptance-{place}", found, report) if place < MOST_TREES else None]
+        drawn.append(details([tag("code", text(subject, 120)), " instance by instance"], tag("div", *figures, class_="figures")))
     left_out = tag("p", f"{len(parts) - MOST_SUBJECTS} more subjects are in the JSON.") if len(parts) > MOST_SUBJECTS else None
     said = "E[L] is the mean number of tokens that a call emits, bonus included; the ceiling is the most that a lossless verifier can have."
     lead = tag("p", said, class_="lead")
@@ -77,6 +79,12 @@ def _lengths(name: str, found: Sequence[Verdict], most: int) -> Html:
     data = table(f"{counted(len(rows), 'instance')} of {len(order)}", heads, rows)
     title = "E[L] against the ceiling" + (f", the {MOST_DRAWN} instances that matter most" if len(found) > MOST_DRAWN else "")
     return figure(name, pictures.lengths(title, bars), "A bar for each instance, from a length of 1; a tick marks the ceiling.", data)
+
+
+def _tree(name: str, found: Sequence[Verdict], report: Report) -> Html | None:
+    """Of the instance on which most is left to gain."""
+    least = min(found, key=lambda one: _share(one) or 1.0)
+    return draft_tree(name, least.instance, report)
 
 
 def _leagues(leagues: Sequence[tuple[str, Mapping[str, Any]]]) -> Html | None:

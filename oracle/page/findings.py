@@ -124,7 +124,7 @@ def _place(about: Mapping[str, Any]) -> Child:
 
 def _drawn(name: str, verdict: Verdict, part: Report) -> Html | None:
     """The law at the telling prefix, all prefixes, and the draft tree."""
-    figures = [*_laws(name, verdict), _tree(name, verdict.instance, part.instances.get(verdict.instance.partition(LIFTED)[0]))]
+    figures = [*_laws(name, verdict), draft_tree(name, verdict.instance, part)]
     return tag("div", *figures, class_="figures") if any(figures) else None
 
 
@@ -150,22 +150,26 @@ def _laws(name: str, verdict: Verdict) -> list[Html]:
         one,
         figure(
             f"{name}-prefixes",
-            pictures.prefixes("Share of blocks that goes wrong, by prefix", laws, telling),
+            pictures.prefixes("Blocks that go wrong, by prefix", laws, telling),
             "A bar for each prefix; the orange one is where the picture beside it looks.",
             table("By prefix", ["after", "blocks that go on", "go wrong here"], listed),
         ),
     ]
 
 
-def _tree(name: str, instance: str, source: Mapping[str, Any] | None) -> Html | None:
-    if source is None:
-        return None
+def draft_tree(name: str, instance: str, part: Report) -> Html | None:
+    """The tree of an instance, with what is lost where; None where the report does not have the instance."""
+    source = part.instances.get(instance.partition(LIFTED)[0])
+    return None if source is None else _tree(name, instance, source)
+
+
+def _tree(name: str, instance: str, source: Mapping[str, Any]) -> Html:
     try:
         found = exits(source)
     except NoPicture as reason:
         return tag("p", f"No draft tree: {plain(reason, 200)}.", class_="quiet")
     rows = [[_path(one.path), percent(one.drafted), percent(one.reached), percent(one.lost)] for one in found[: pictures.MOST_ROWS]]
-    drawn = pictures.tree("Where the target leaves the draft tree", found)
+    drawn = pictures.tree(f"Where the target leaves the draft tree of {plain(instance, 60)}", found)
     said = "A line for each node of the draft tree; its bar is the probability that a path drawn from the target leaves the tree right after it."
     return figure(f"{name}-tree", drawn, said, table(f"Draft tree of {plain(instance, 80)}", ["node", "drafted", "reached", "left here"], rows))
 

@@ -103,9 +103,9 @@ def _details(name: str, subject: str, outcome: str, part: Report, kinds: Sequenc
         summary,
         _declared(part.about.get(subject, {})),
         _listed("Errors", [f"{one.instance}: {one.message}" if one.instance else one.message for one in part.errors]),
+        tag("p", "Its table is left out of this page for size; it is in the JSON.", class_="quiet") if kinds is None else _matrix(part, kinds),
         _listed("Not judged", _unjudged(part)),
         _listed("Boundary notes", [f"{one.instance}: {note}" for one in part.verdicts for note in one.notes]),
-        tag("p", "Its table is left out of this page for size; it is in the JSON.", class_="quiet") if kinds is None else _matrix(part, kinds),
         id=name,
         data_outcome=outcome,
         data_subject=plain(subject, 200).lower(),
@@ -117,7 +117,7 @@ def _declared(about: dict[str, object]) -> Html | None:
     said = {key: ", ".join(map(str, value)) if isinstance(value, list) else value for key, value in about.items() if key not in ("file", "line")}
     where = [("defined in", tag("code", f"{plain(about['file'], 200)}:{about.get('line', 1)}"))] if "file" in about else []
     terms = [*where, *((plain(key, 40), text(value, 120)) for key, value in list(said.items())[:20])]
-    return described(terms, class_="terms") if terms else None
+    return described(terms, class_="terms columns") if terms else None
 
 
 def _unjudged(part: Report) -> list[str]:
