@@ -1,5 +1,6 @@
-"""README, run: every file in it is written, every command in it is run, and prints what README says that it prints."""
+"""README and the site, run: every file in them is written, every command is run, and prints what they say that it prints."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).parents[1] / "README.md"
+PAGES = sorted((README.parent / "docs").glob("*.md"))
+LANGUAGES = ("", "python", "json", "yaml", "text")
+"""Labels of blocks: commands, programs, files that are parsed, and what is only to be read."""
 MISTAKE = "residual = [max(a - b, 0) for a, b in zip(p, q)]", "residual = p"
 """What README does to its first example between the first and the second run."""
 
@@ -68,3 +72,43 @@ def test_a_wrong_figure_is_seen() -> None:
     text = "```\n$ draftproof instances chain-block\n{}\n$ draftproof --version\ndraftproof 0\n```\n"
     assert commands(text) == [("draftproof instances chain-block", "{}"), ("draftproof --version", "draftproof 0")]
     assert all(run(command, Path.cwd()) != printed for command, printed in commands(text))
+
+
+def check_page(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what a page shows, from its first block to its last."""
+    monkeypatch.chdir(folder)
+    for language, content in blocks(text):
+        assert language in LANGUAGES, f"a block labelled {language!r}: {content[:60]}"
+        if language == "python" and (name := re.match(r"# (\w+\.py)\n", content)):
+            (folder / name[1]).write_text(content)
+        elif language == "python":
+            exec(compile(content, "page", "exec"), {"__name__": "page"})
+        elif language == "json":
+            json.loads(content)
+        elif language == "yaml":
+            pytest.importorskip("yaml").safe_load(content)
+        elif not language:
+            found = commands(f"```\n{content}```\n")
+            assert found and content.startswith("$ draftproof "), f"a block without a label that is no command: {content[:60]}"
+            for command, printed in found:
+                said = run(command, folder)
+                assert said.startswith(printed[:-3].rstrip()) if printed.endswith("...") else said == printed, (command, said)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_of_the_site(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_page(page.read_text(encoding="utf-8"), tmp_path, monkeypatch)
+
+
+RIGHT = "```python\n# a.py\nx = 1\n```\n```python\nimport a\nassert a.x == 1\n```\n```\n$ draftproof --version\ndraftproof ...\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("a.x == 1", "a.x == 2"), ("draftproof ...", "draftproof 0"), ("$ draftproof", "$ ls"), ("```python\n#", "```sh\n#")]
+)
+def test_what_is_wrong_on_a_page_is_seen(right: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "a", raising=False)
+    check_page(RIGHT, tmp_path, monkeypatch)
+    with pytest.raises((AssertionError, KeyError)):
+        check_page(RIGHT.replace(right, wrong), tmp_path, monkeypatch)
