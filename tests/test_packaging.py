@@ -48,7 +48,8 @@ def layout_faults(wheel: dict[str, bytes], modules: Iterable[str]) -> set[str]:
 
 def checkout_modules() -> set[str]:
     sources = {file.relative_to(ROOT / "src") for file in (ROOT / "src").rglob("*.py")}
-    rooms = {Path("draftproof", file.relative_to(ROOT)) for room in ROOMS for file in (ROOT / room).rglob("*.py")}
+    files = [file for room in ROOMS for kind in ("*.py", "*.css", "*.js", "*.schema.json") for file in (ROOT / room).rglob(kind)]
+    rooms = {Path("draftproof", file.relative_to(ROOT)) for file in files}
     return {file.as_posix() for file in sources | rooms}
 
 
