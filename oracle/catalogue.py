@@ -310,6 +310,15 @@ def _trees() -> list[dict[str, Any]]:
         ),
         _entry("tree-two-levels-greedy", "AFK", "fixed and sampled siblings over two levels", _varied(41, 3, 3), _varied(42, 3, 2), "greedy", [2, 2]),
         _entry(
+            "tree-greedy-best-last",
+            "FL",
+            "the sampled sibling promises more than the fixed one before it, in an order that must not look at the draws below",
+            _varied(263, 3, 3),
+            _varied(1263, 3, 2),
+            "greedy",
+            [2, 1],
+        ),
+        _entry(
             "tree-chain-below", "FI", "a sampled chain below two siblings", _varied(43, 2, 4), _varied(44, 2, 3), "without_replacement", [2, 1, 1]
         ),
         _planned("tree-planned", "KF", "a DDTree tree keeps its planned tokens: one-hot, whoever planned", 45, 0.0, scheme="best_first", nodes=4),

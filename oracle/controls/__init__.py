@@ -103,7 +103,6 @@ CONTROLS: tuple[Control, ...] = (
         rules.one_seed_counted_on,
         ("chain-pairs", "chain-one-draft"),
         "one seed a request is enough, if its stream goes on",
-        way="sample",
     ),
     Control(
         replace(siblings.only_eldest_tested, family=None),

@@ -4,7 +4,7 @@ Kinds are those of the catalogue.  ``draftproof check draftproof.oracle.faults.c
 ``draftproof selftest`` all of them in every way of reading.
 """
 
-from . import blocks, chains, exits, generators, plans, processors, siblings, tapes, tensors, thinned, transports, visits, walks
+from . import blocks, chains, exits, generators, lookaheads, plans, processors, races, siblings, tapes, tensors, thinned, transports, visits, walks
 from .batches import BATCH_FAULTS
 from .builders import WRONG, builder_with
 from .drafters import drafter_from
@@ -174,6 +174,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("B", transports.plan_not_divided, "tree-siblings-with-replacement", "5079/10000"),
     Fault("F", transports.youngest_carries, "tree-siblings-with-replacement", "1/25"),
     Fault("B", transports.planned_as_if_whole, "chain-block", "17/100"),
+    Fault("F", lookaheads.order_by_draws_below, "tree-greedy-best-last", "2/45"),
+    Fault("B", lookaheads.offers_of_draw_order, "tree-greedy-best-last", "1/3"),
+    Fault("I", lookaheads.ahead_bonus_is_target, "tree-greedy-best-last", "12757/117600"),
+    Fault("L", lookaheads.never_looks_ahead, "tree-greedy-best-last", "0", verdict="acceptance"),
+    Fault("I", races.noise_on_probabilities, "chain-one-draft"),
+    Fault("D", races.noise_at_other_temperature, "chain-one-draft"),
     Fault("F", generators.by_rules("bonus_state_not_committed"), "rounds-two-tokens"),
     Fault("F", generators.by_rules("path_committed_backwards"), "rounds-two-tokens"),
     Fault("F", generators.by_rules("path_committed_before_root"), "rounds-two-tokens"),

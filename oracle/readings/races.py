@@ -92,7 +92,7 @@ def compare(op: Beats, one: Number, other: Number) -> bool:
     if one.uniform.race and other.uniform.race:
         one._refuse("compares two numbers that have both raced")
     script = _script([one, other], begun=True)
-    odds = script.odds(lambda: _pair(one, other))
+    odds = script.odds(lambda: _pair(one, other, op))
     share = odds.weights[0] / sum(odds.weights)  # of one
     place = script.settle(odds)
     _placed(odds, one, other, share, place)
@@ -125,10 +125,14 @@ def _placed(odds: Odds, one: Number, other: Number, share: float, place: int) ->
     lost.race = Standing(lost.race.taped)
 
 
-def _pair(one: Number, other: Number) -> Odds:
-    """The odds of two, one of which may have won before: in whichever direction their hazards keep their ratio."""
+def _pair(one: Number, other: Number, op: Beats) -> Odds:
+    """The odds of two, one of which may have won before: in whichever direction their hazards keep their ratio.
+
+    Those of two alike do in both: then the comparison that was asked for tells which of them the program goes on with.
+    """
     standing = one.uniform.race or other.uniform.race
-    for beats in (operator.gt, operator.lt) if standing is None else (standing.beats,):
+    asked = (operator.gt, operator.lt) if op in (operator.gt, operator.ge) else (operator.lt, operator.gt)
+    for beats in asked if standing is None else (standing.beats,):
         assert beats is not None
         odds = _shares([one, other], beats)
         if odds is not None and odds.slack <= MOST_SLACK:

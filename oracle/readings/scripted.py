@@ -101,7 +101,8 @@ class Explorer(Run):
         """A uniform: a number that is not known yet."""
         uniform = Uniform(self, len(self.drawn), grid, kind)
         self.drawn.append(uniform)
-        return uniform if grid.values is None else Derived(uniform, grid.values)
+        values = grid.values
+        return uniform if values is None else Derived(uniform, values if kind is float else lambda k: kind(values(k)))
 
     def choose(self, weights: Sequence[int]) -> int:
         """A discrete draw: index i with probability weights[i] / sum(weights)."""

@@ -50,6 +50,12 @@ def numpys_gumbel() -> int:
     return int(np.argmax(np.log(WEIGHTS) + np.random.gumbel(size=4)))
 
 
+def alike_before_likelier() -> int:
+    """Two that are alike meet first, and one of no mass last."""
+    with np.errstate(divide="ignore"):
+        return 3 - int((np.random.default_rng().exponential(size=5) / [*reversed(WEIGHTS), 0.0]).argmin())
+
+
 def by_scale() -> int:
     return int(np.argmin(np.random.default_rng().exponential(1 / np.array(WEIGHTS))))
 
@@ -72,7 +78,20 @@ def distance(found: dict[Hashable, Fraction], wanted: dict[Hashable, Fraction]) 
 
 @pytest.mark.parametrize(
     "race",
-    [exponential, first_to_come, gumbel, gumbel_of_torch, written_row_by_row, numpys, numpys_gumbel, by_scale, by_uniforms, pythons, pythons_first],
+    [
+        exponential,
+        first_to_come,
+        gumbel,
+        gumbel_of_torch,
+        written_row_by_row,
+        numpys,
+        numpys_gumbel,
+        alike_before_likelier,
+        by_scale,
+        by_uniforms,
+        pythons,
+        pythons_first,
+    ],
 )
 def test_the_winner_has_the_law_of_the_weights(race: Callable[[], Hashable]) -> None:
     read = enumerate_law(race)
