@@ -32,7 +32,7 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/mypy
 
 docs: $(STAMP)  ## build the site in out/site, warnings being errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # not --quiet, with which nothing counts as a warning
 
 ROCQ := make coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-mathcomp-zify
 # whether they are there, however they were installed
