@@ -22,6 +22,7 @@ from draftproof.reference.rational import fraction, rational
 
 from .calling import Caller, block_of
 from .cases import Block, Case
+from .distinct import distinct_rows
 from .readings.bracket import Branch, branches, tapes, wide
 from .readings.refused import Refused
 from .subjects import SubjectError
@@ -197,9 +198,9 @@ def _integrate(case: Case, deadline: float | None, fresh: int) -> Reading:
 
 
 def _numbered(blocks: np.ndarray, known: dict[Block, int]) -> np.ndarray:
-    distinct, inverse = np.unique(blocks, axis=0, return_inverse=True)
+    distinct, inverse, _ = distinct_rows(blocks)
     numbers = np.array([known.setdefault(block_of(row), len(known)) for row in distinct], dtype=np.int64)
-    return numbers[inverse.reshape(-1)]
+    return numbers[inverse]
 
 
 def bracket(case: Case) -> Reading | None:

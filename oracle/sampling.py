@@ -26,6 +26,7 @@ from draftproof.reference.trees import merged, populate
 from .calling import Caller
 from .cases import Batch, Block, Case
 from .confidence import MeanLength, total_variation_upper_bound
+from .distinct import distinct_rows
 from .eprocess import log_average, stream_log_e_value
 from .grouped import GroupedProcess
 from .prefix_laws import prefix_laws
@@ -69,7 +70,7 @@ class Sample:
 
     def add(self, rows: np.ndarray) -> None:
         """Blocks [n, W], consecutive ``rows_per_draft`` of them one observation."""
-        distinct, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        distinct, inverse, counts = distinct_rows(rows)
         blocks = [tuple(int(token) for token in row if token >= 0) for row in distinct]
         if self._grouped is None:
             return self.count(dict(zip(blocks, map(int, counts), strict=True)))
