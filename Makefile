@@ -12,7 +12,7 @@ STAMP   := $(VENV)/.installed
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint docs proofs clean
+.PHONY: help run test test-all lint docs proofs rocq clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target what; do \
@@ -39,11 +39,13 @@ ROCQ := make coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-
 ROCQ_READY := ls "$$(coqc -where 2>/dev/null)"/user-contrib/mathcomp/algebra/ssralg.vo "$$(coqc -where 2>/dev/null)"/user-contrib/mathcomp/*/ring.vo \
   "$$(coqc -where 2>/dev/null)"/user-contrib/mathcomp/*/ssrZ.vo >/dev/null 2>&1
 
-proofs: $(STAMP)  ## build the Rocq proofs and check every claim (as root, on Debian, installs Rocq first)
+proofs: $(STAMP) rocq  ## build the Rocq proofs and check every claim (as root, on Debian, installs Rocq first)
+	$(BIN)/draftproof prove --build
+
+rocq:
 	@$(ROCQ_READY) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
 	  echo "Rocq and MathComp are missing. On Debian, as root: apt-get install --no-install-recommends $(ROCQ)" >&2; exit 1; }
 	@$(ROCQ_READY) || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(ROCQ); }
-	$(BIN)/draftproof prove --build
 
 clean:  ## remove outputs and caches (to install anew, delete .venv)
 	rm -rf out build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
