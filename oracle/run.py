@@ -148,10 +148,11 @@ class Run:
                 for future in wait(pending, return_when=FIRST_COMPLETED).done:
                     number = pending.pop(future)
                     try:
-                        fold.take(number, future.result(), record, keep)
+                        found, kept = future.result(), keep
                     except (Exception, CancelledError) as error:  # lost with a machine, not by the item: another run may have more luck
-                        lost = Failure(*fold.names[number], f"was lost by the executor: {type(error).__name__}: {error}")
-                        fold.take(number, Report(errors=[lost]), record)
+                        message = f"was lost by the executor: {type(error).__name__}: {error}"
+                        found, kept = Report(errors=[Failure(*fold.names[number], message)]), None
+                    fold.take(number, found, record, kept)
                 wanted = set(fold.wanted())
                 for future in [future for future, number in pending.items() if number not in wanted]:
                     future.cancel()

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,8 +86,7 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int, str]:
     if not (content.startswith(START) or START.startswith(content)):
         raise RunLogError(f"{path} is not a run log of draftproof")
     lines, good, last = list[dict[str, Any]](), 0, ""
-    parts = content.splitlines(keepends=True) if b"\r" not in content else content.split(b"\n")
-    for number, text in enumerate(parts, 1):
+    for number, text in enumerate(BytesIO(content), 1):
         body, _, tail = text.rpartition(SUM)
         found = sha256(last.encode() + body).hexdigest()
         if tail != f'{found}"}}\n'.encode():

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .report import Failure, Report
 from .subjects import SubjectError
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 IDLE = 60.0
 """Seconds after which a process that is asked nothing more ends."""
+
+LOADING = 60.0
+"""Seconds that loading a subject may take, at least: frameworks are imported."""
 
 _kept: dict[int, tuple[str, Worker, "Listing | None"]] = {}
 """Thread -> the job it works for, its process, and what that has said about the job."""
@@ -48,21 +51,24 @@ def listing(job: "Job") -> Listing:
 
 def judge(job: "Job", number: int, name: tuple[str, str]) -> Report:
     """What item ``number``, of this subject and instance, finds."""
-    message, may_try_again = "", True
-    while True:
+    for may_try_again in (True, True, False):
         try:
             worker, listed = _worker(job)
             worker.send(number)
-            found: Report = worker.receive(listed.time_limit)[1]
-            return found
+            kind, found = worker.receive(listed.time_limit)
+            if kind != "done":  # it had ended before it was asked: after a hang, or idle for too long
+                return cast(Report, found)
+            message = "its process ended"
         except WorkerLost as lost:
-            _drop(threading.get_ident())
-            message, killed = str(lost), lost.exitcode in (0, -signal.SIGKILL)  # idle for too long, or killed by somebody else
+            message = str(lost)
+            if lost.exitcode != -signal.SIGKILL:  # else it may be somebody else who killed it, where memory runs out for instance
+                may_try_again = False
         except (SubjectError, ValueError) as error:
-            message, killed = str(error), False
-        if not (killed and may_try_again):
-            return Report(errors=[Failure(*name, message)])
-        may_try_again = False
+            message, may_try_again = str(error), False
+        _drop(threading.get_ident())
+        if not may_try_again:
+            break
+    return Report(errors=[Failure(*name, message)])
 
 
 def close(job_id: str) -> None:
@@ -99,7 +105,7 @@ def _worker(job: "Job") -> tuple[Worker, Listing]:
         raise SubjectError("the run has ended")
     worker = Worker(serve, {"job": job}, converses=True)
     _kept[thread] = job.id, worker, None
-    kind, said = worker.receive(job.time_limit)[1]
+    kind, said = worker.receive(max(job.time_limit, LOADING))[1]
     if kind != "listing":
         raise (SubjectError if kind == "subject" else ValueError)(said)
     _kept[thread] = job.id, worker, said
