@@ -3,4 +3,4 @@
 Heavy imports are inside ``run``: ``--help`` pays for none of them.
 """
 
-COMMANDS = ("check", "explain", "law", "instances", "budget", "ceiling", "league", "prove", "report", "selftest", "vectors")
+COMMANDS = ("init", "check", "explain", "law", "instances", "budget", "ceiling", "league", "prove", "report", "selftest", "vectors")

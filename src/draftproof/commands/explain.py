@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Put the command on the parser."""
     what = "What a kind of fault is, how it looks, which engines had it, and the instances and planted faults made for it."
-    command = commands.add_parser("explain", help="explain a kind of fault", description=what)
-    command.add_argument("kind", nargs="?", metavar="KIND", help="a letter, A to O (default: list them)")
+    what += " Or what one instance of the catalogue, one planted fault or one control is for."
+    command = commands.add_parser("explain", help="explain a kind of fault, an instance, a planted fault or a control", description=what)
+    command.add_argument("kind", nargs="?", metavar="KIND | NAME", help="a letter, A to O (default: list them), or a name")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(run=run)
 
@@ -34,11 +35,38 @@ def run(options: argparse.Namespace) -> int:
         return 0
     found = KINDS.get(options.kind.upper())
     if found is None:
-        return complain(f"no kind {options.kind!r}; known: {', '.join(KINDS)}")
+        return _named(options.kind, options.json)
     if options.json:
         print(json.dumps(_as_dict(found), indent=1))
     else:
         print("\n".join(_lines(found)))
+    return 0
+
+
+def _named(name: str, as_json: bool) -> int:
+    """An instance, a planted fault or a control."""
+    from draftproof.oracle.catalogue import catalogue
+    from draftproof.oracle.controls import CONTROLS
+    from draftproof.oracle.faults import FAULTS
+    from draftproof.oracle.kinds import KINDS
+
+    from .instances import drawing
+
+    said: dict[str, Any]
+    lines = list[str]()
+    if (instance := next((one for one in catalogue() if one.name == name), None)) is not None:
+        said = {"instance": name, "kinds": instance.source["kinds"], "what": instance.source["note"], "source": instance.source}
+        lines = [*drawing(instance), ""]
+    elif (fault := next((one for one in FAULTS if name in (one.name, one.subject.name)), None)) is not None:
+        said = {"fault": fault.name, "kinds": [fault.kind], "what": fault.what, "subject": fault.subject.name, "instance": fault.instance}
+        lines = [f"planted fault {fault.name}", *_wrapped(fault.what), f"  shows on {fault.instance}", f"  subject: {fault.subject.name}", ""]
+    elif (control := next((one for one in CONTROLS if name in (one.name, one.subject.name)), None)) is not None:
+        said = {"control": control.name, "kinds": ["O"], "what": control.what, "why": control.why, "subject": control.subject.name}
+        lines = [f"control {control.name}: lossless", *_wrapped(control.what), *_wrapped(control.why), ""]
+    else:
+        return complain(f"no kind {name!r}; known: {', '.join(KINDS)}; nor is it the name of an instance, a planted fault or a control")
+    lines += [f"kind {letter}: {KINDS[letter].name} (draftproof explain {letter})" for letter in said["kinds"]]
+    print(json.dumps(said) if as_json else "\n".join(lines))
     return 0
 
 
@@ -84,7 +112,7 @@ def _lines(kind: "Kind") -> Iterator[str]:
             yield from (f"    {link}" for link in report.links)
     yield ""
     several = "no single round shows it: generators are judged for it, over several"
-    yield "instances made for it (draftproof instances NAME prints one)" if made["instances"] else several
+    yield "instances made for it (draftproof instances NAME draws one)" if made["instances"] else several
     yield from (f"  {name:<34} {note}" for name, note in made["instances"].items())
     planted = made.get("faults") or made.get("controls") or []
     yield ""
