@@ -10,7 +10,10 @@ USAGE_ERROR = 2
 
 EPILOG = "exit codes: 0 conform, 1 nonconform, 2 usage or subject error (a missing device, engine or reading included), 3 inconclusive"
 
-SUBJECT_HELP = "module:callable, path/file.py:callable, or a built-in (transformers, gpu_impl); add @family to name the reference it claims to be"
+SUBJECT_HELP = (
+    "module:callable, path/file.py:callable, gpu_impl, or an engine (transformers, vllm, sglang, flashinfer, eagle; vllm:module:callable for a "
+    "function of its call shape: docs/adapters.md); add @family to name the reference it claims to be"
+)
 
 
 def complain(message: str) -> int:
