@@ -20,7 +20,7 @@ HOSTILE = (
     "nul\0l\x1b[31m\x7f\u200b\ufeff\u2028",
     "\ud800 alone",
     "Z" + "\u0301" * 500,
-    "long " + "x" * 1_000_000,
+    "long " + "x" * 100_000,
     "::error file=a,line=1::forged\r\n::add-mask::x\n::stop-commands::y",
     "| a `b` *c* [d](javascript:e) @someone #1 $x$",
     "اسم",

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,10 +44,18 @@ def test_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sys.modules.pop("mine", None)
 
 
-def test_no_code_no_place_and_no_card_without_a_device() -> None:
+def test_no_code_no_place() -> None:
     assert "file" not in about(Subject(len, "len"))
     assert "file" not in about(Subject(eval("lambda drafts, declared, target: None"), "made on the spot"))
-    assert "card" not in about(Subject(len, "len", device="cuda:99"))
+
+
+def test_the_card_behind_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = SimpleNamespace(get_device_name={"cuda:0": "a card"}.__getitem__)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    assert about(Subject(len, "len", device="cuda:0"))["card"] == "a card"
+    assert "card" not in about(Subject(len, "len", device="cuda:1")) and "card" not in about(Subject(len, "len"))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "card" not in about(Subject(len, "len", device="cuda:0")), "no torch here"
 
 
 def test_environment() -> None:

@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from draftproof.oracle.page import page
-
 from .browser import BROWSER, DRIVER, Page, chromium, url_of
-from .reports import hostile, large
-from .test_page import everything, shown
+from .test_page import hostile_page, large_page, ordinary_page
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker, one browser
 
@@ -66,9 +63,8 @@ def window() -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
-    (folder / "page.html").write_bytes(page(everything()).encode())
-    (folder / "hostile.html").write_bytes(shown(hostile()).encode())
-    (folder / "large.html").write_bytes(shown(large()).encode())
+    for name, document in (("page", ordinary_page()), ("hostile", hostile_page()), ("large", large_page())):
+        (folder / f"{name}.html").write_bytes(document.encode())
     return folder
 
 
