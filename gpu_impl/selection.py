@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from .cost_limit import guess_limits
+from .kernels.use import MOST_NODES, on_device
 from .listing import Listing, list_prefixes
 from .marginals import Marginals
 
@@ -31,6 +32,10 @@ def select(marginals: Marginals, nodes: int) -> Selection:
     Equal masses come by rank tuple, lexicographically, which puts a prefix before its extensions.  Waits for the device
     once a depth, since how many prefixes there are decides the shapes.
     """
+    if on_device(marginals.logits) and nodes < MOST_NODES:
+        from .kernels.select import select as kernel
+
+        return Selection(*kernel(marginals.logits, marginals.chain, nodes))
     limit, step, bound = guess_limits(marginals, nodes)
     wanted = torch.arange(nodes, device=limit.device)
     while True:

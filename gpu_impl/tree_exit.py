@@ -3,6 +3,7 @@ import torch
 from torch import Tensor
 
 from .checks import check_shapes
+from .kernels.use import has_kernels, read_by_kernel
 from .laws import read_law
 from .rowwise import long_rows, verify
 from .rowwise.tree_exit import tree_exit as one_tree
@@ -49,6 +50,10 @@ def tree_exit(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], 2), tokens.device)
+    if has_kernels(target):
+        from .kernels.tree_exit import tree_exit as kernel
+
+        return kernel(tokens, parents, valid, read_by_kernel(target), draws)
     if long_rows(target):
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])

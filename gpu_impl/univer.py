@@ -4,6 +4,7 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .greedy_plan import greedy_plan
+from .kernels.use import has_kernels, read_by_kernel
 from .laws import read_law
 from .rowwise import long_rows, verify
 from .rowwise.univer import univer as one_tree
@@ -50,6 +51,10 @@ def univer(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if has_kernels(target, declared):
+        from .kernels.univer import univer as kernel
+
+        return kernel(tokens, parents, valid, read_by_kernel(target), None if declared is None else read_by_kernel(declared), draws)
     if long_rows(target):
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])

@@ -1,0 +1,40 @@
+"""Every kernel compiles for cards that are not here, and spills no register; in a process of its own, where Triton does not interpret."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ALL = ["predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "row_sums", "plan_sums", "draw_left", "select"]
+COMPILE = "from draftproof.gpu_impl.kernels import ahead, use; use.REGISTERS = {}; print(list(ahead.compiled('draw_left', 90)))"
+
+
+def python(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"} | {"TRITON_CACHE_DIR": str(cache)}
+    return subprocess.run([sys.executable, "-W", "ignore", *arguments], env=environment, capture_output=True, text=True, timeout=900)
+
+
+def assert_no_spills(names: list[str], cache: Path) -> None:
+    run = python(cache, "-m", "draftproof.gpu_impl.kernels.ahead", "--json", *names)
+    assert run.returncode == 0, run.stdout + run.stderr
+    table = json.loads(run.stdout)
+    assert {(row[0], row[1]) for row in table} == {(name, capability) for name in names for capability in (80, 90)}
+    assert all(0 < registers <= 255 and local == 0 for *_, registers, local, _ in table)
+
+
+def test_a_small_one_and_a_reduction(tmp_path: Path) -> None:
+    assert_no_spills(["row_sums", "plan_sums"], tmp_path)
+
+
+@pytest.mark.slow
+def test_all(tmp_path: Path) -> None:
+    assert_no_spills(ALL, tmp_path)
+
+
+def test_spills_are_seen(tmp_path: Path) -> None:
+    """The planted fault: too few registers."""
+    run = python(tmp_path, "-c", COMPILE.format(32))
+    assert run.returncode == 0 and json.loads(run.stdout)[1] > 0, run.stdout + run.stderr

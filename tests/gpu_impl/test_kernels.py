@@ -1,0 +1,196 @@
+"""The Triton kernels under Triton's interpreter: the exact law by bracketing, and the answers of the plain rules.
+
+The interpreter runs some tens of programs a second, so the trees are few and small, and the tiles too: every row has several,
+the last one short, in buffers wider than the vocabulary.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from draftproof import gpu_impl
+from draftproof.gpu_impl import LogitRows, kernels
+from draftproof.gpu_impl.kernels import use
+from draftproof.gpu_impl.marginals import read_marginals
+from draftproof.gpu_impl.selection import select
+
+from . import exact
+from .instances import exact_tree, repeat
+
+NAMES = ["predraw_follow", "tree_exit", "recursive_rejection"]
+MODULES = ["rows", "trees", "residual", "predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "row_sums", "plan_sums", "select",
+           "univer"]
+every_kernel = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def interpreter() -> Iterator[None]:
+    """Triton decides when a kernel is defined; what is set here is gone when other tests run."""
+    before = os.environ.get("TRITON_INTERPRET")
+    os.environ["TRITON_INTERPRET"] = "1"
+    for module in MODULES:
+        importlib.import_module(f"draftproof.gpu_impl.kernels.{module}")
+    yield
+    del os.environ["TRITON_INTERPRET"]
+    if before is not None:
+        os.environ["TRITON_INTERPRET"] = before
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(use, "BLOCK", 2)
+    monkeypatch.setattr(use, "INTERPRETED", True)
+
+
+def wide(rows: Tensor | None, junk: float = 7.0) -> Tensor | None:
+    """The same rows in a buffer with more columns than tokens."""
+    if rows is None:
+        return None
+    buffer = torch.full((*rows.shape[:2], rows.shape[2] + 3), junk, dtype=rows.dtype)
+    buffer[..., : rows.shape[2]] = rows
+    return buffer[..., : rows.shape[2]]
+
+
+def in_wide_buffers(name: str) -> Any:
+    def verify(target: Tensor, declared: Tensor | None, **call: Any) -> Any:
+        return getattr(gpu_impl, name)(target=wide(target), declared=wide(declared), **call)
+
+    return verify
+
+
+def small_tree(name: str, deterministic: bool) -> dict[str, Any]:
+    """One child and five tokens, or two siblings and three tokens for the rule that tests siblings: the last tile is short."""
+    if name == "recursive_rejection":
+        target = [[0.5, 0.3, 0.2], [0.15, 0.25, 0.6], [0.7, 0.0, 0.3]]
+        declared = [[1.0, 0.0, 0.0], [0.1, 0.2, 0.7], [0.3, 0.1, 0.6]]
+    else:
+        target, declared = [[0.3, 0.1, 0.25, 0.2, 0.15], [0.15, 0.0, 0.25, 0.5, 0.1]], [[0.2] * 5] * 2
+    nodes = len(target)
+    return {
+        "tokens": torch.tensor([[0, 2, 1 if deterministic else 2][:nodes]]), "parents": torch.zeros(1, nodes, dtype=torch.int64),
+        "valid": torch.ones(1, nodes, dtype=torch.bool), "target": torch.tensor([target], dtype=torch.float64),
+        "declared": None if deterministic else torch.tensor([declared], dtype=torch.float64),
+    }
+
+
+def disagreements(name: str, call: dict[str, Any]) -> list[str]:
+    """As in ``bracketing``, at the low and the high corner of every box of tapes, 2^-36 inside: a few programs a tree."""
+    program, width = getattr(exact, name), 2 if name == "tree_exit" else call["tokens"].shape[1]
+    blocks, tapes = [], []
+    for block, box in exact.branches(program, exact_tree(call)):
+        for end in (0, 1):
+            tapes.append([float(box[c][end] + (1 - 2 * end) * Fraction(1, 2**36)) if c in box else 0.5 for c in range(width)])
+            blocks.append(block)
+    emitted, _ = in_wide_buffers(name)(**repeat(call, len(tapes)), uniforms=torch.tensor(tapes, dtype=torch.float64))
+    found = [tuple(token for token in row if token != -1) for row in emitted.tolist()]
+    return [f"{tape}: {got} instead of {block}" for tape, got, block in zip(tapes, found, blocks, strict=True) if got != block]
+
+
+@pytest.mark.parametrize(("name", "deterministic"), [*((name, True) for name in NAMES), ("recursive_rejection", False)])
+def test_law_is_exact(name: str, deterministic: bool) -> None:
+    assert disagreements(name, small_tree(name, deterministic)) == []
+
+
+def batch(seed: int, size: int) -> tuple[list[Tensor], Tensor, Tensor]:
+    """(tokens, parents, valid), target and declared weights: ragged and malformed trees, rows that are no law, zeros."""
+    generator, nodes, vocabulary = torch.Generator().manual_seed(seed), 5, 7
+    target, declared = (
+        torch.rand(size, nodes, vocabulary, generator=generator, dtype=torch.float64)
+        * (torch.rand(size, nodes, vocabulary, generator=generator) > 0.4) for _ in range(2)
+    )
+    target[..., 5] += 0.2
+    declared[..., 3] += 0.2
+    tokens = torch.multinomial(declared.view(-1, vocabulary), 1, generator=generator).view(size, nodes)
+    parents = torch.tensor([[0, 0, 0, 1, 2], [0, 0, 1, 1, 1], [0, 0, 1, 2, 3]])[torch.arange(size) % 3]
+    target.view(-1, vocabulary)[torch.arange(size).repeat_interleave(4) * nodes + parents[:, 1:].flatten(), tokens[:, 1:].flatten()] += 2
+    valid = torch.ones(size, nodes, dtype=torch.bool)
+    valid[0, 4], parents[1, 2] = False, 4
+    target[2, 0, 1], target[3, 0, 1], declared[4, 1, 0] = float("nan"), -1, float("inf")
+    return [tokens, parents, valid], target, declared
+
+
+@every_kernel
+@pytest.mark.parametrize("kind", ["bfloat16", "logits"])
+def test_same_answers_as_the_plain_rule(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, target, declared = batch(1, 6)
+    uniforms = torch.rand(6, 2 if name == "tree_exit" else 5, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    rows: Any = LogitRows(target.log().float(), temperature=0.5) if kind == "logits" else target.to(getattr(torch, kind))
+    drafts: Any = LogitRows(declared.log().float()) if kind == "logits" else declared.to(getattr(torch, kind))
+    for given in [drafts, None] if name == "recursive_rejection" else [None]:
+        blocks, accepted = getattr(gpu_impl, name)(*tree, rows, given, uniforms=uniforms)
+        monkeypatch.setattr(use, "INTERPRETED", False)
+        expected, expected_accepted = getattr(gpu_impl, name)(*tree, rows, given, uniforms=uniforms)
+        monkeypatch.setattr(use, "INTERPRETED", True)
+        assert torch.equal(accepted, expected_accepted) and torch.equal(blocks[:, : expected.shape[1]], expected)
+        assert (blocks[:, expected.shape[1] :] == -1).all() and (accepted[1:4] == -1).all() and accepted.max() > 0
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "logits"])
+def test_univer_answers_as_the_plain_rule(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Greedy drafts: elder siblings certain, the youngest drawn; row 4's elder is not certain, row 2 holds a NaN."""
+    generator = torch.Generator().manual_seed(5)
+    target, declared = (torch.rand(5, 4, 5, generator=generator, dtype=torch.float64) for _ in range(2))
+    target[:, 0, 3], target[2, 0, 1] = 1.5, float("nan")
+    declared[:4, 1], declared[:, 2, 3] = torch.eye(5, dtype=torch.float64)[3], 0
+    tree = [torch.tensor([[0, 3, 1, 2]]).expand(5, 4), torch.tensor([[0, 0, 0, 2]]).expand(5, 4), torch.ones(5, 4, dtype=torch.bool)]
+    uniforms = torch.rand(5, 4, dtype=torch.float64, generator=generator)
+    rows: Any = LogitRows(target.log().float()) if kind == "logits" else target.bfloat16()
+    drafts: Any = LogitRows(declared.log().float()) if kind == "logits" else declared.bfloat16()
+    for given in (drafts, None):
+        blocks, accepted = gpu_impl.univer(*tree, rows, given, uniforms=uniforms)
+        monkeypatch.setattr(use, "INTERPRETED", False)
+        expected, expected_accepted = gpu_impl.univer(*tree, rows, given, uniforms=uniforms)
+        monkeypatch.setattr(use, "INTERPRETED", True)
+        assert torch.equal(blocks, expected) and torch.equal(accepted, expected_accepted)
+        assert accepted[2] == -1 and (accepted[4] == -1) == (given is not None) and accepted.max() > 0
+
+
+def test_selection_is_that_of_the_plain_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits = torch.randn(3, 4, 9, generator=torch.Generator().manual_seed(0)) * 2
+    logits[1, 2], logits[2, 0, 2:], logits[2, 1, 3:] = float("nan"), -torch.inf, -torch.inf
+    marginals = read_marginals(logits, 6)
+    found = select(marginals, 8)
+    monkeypatch.setattr(use, "INTERPRETED", False)
+    for mine, plain in zip(vars(found).values(), vars(select(marginals, 8)).values(), strict=True):
+        assert torch.equal(mine, plain)
+
+
+def fault(module: str, old: str, new: str) -> Any:
+    """All kernels from copies of their files, one of them changed."""
+
+    def plant(patch: pytest.MonkeyPatch, folder: Path) -> None:
+        for file in Path(kernels.__path__[0]).glob("*.py"):
+            source = file.read_text(encoding="utf-8")
+            assert file.stem != module or old in source
+            (folder / file.name).write_text(source.replace(old, new) if file.stem == module else source, encoding="utf-8")
+        patch.setattr(kernels, "__path__", [str(folder)])
+        for name in MODULES:
+            patch.delitem(sys.modules, f"draftproof.gpu_impl.kernels.{name}")
+
+    return plant
+
+
+FAULTS = {
+    "last tile not masked": ("predraw_follow", fault("rows", "inside = tokens < vocabulary", "inside = tokens < vocabulary + 1")),
+    "sums in float32": ("tree_exit", fault("rows", "tl.sum(without(found, tokens, taken, count))",
+                                           "tl.sum(without(found, tokens, taken, count).to(tl.float32)).to(tl.float64)")),
+    "children not taken out of the bonus": ("tree_exit", fault("rows", "0.0, found", "found, found")),
+    "place not moved to the block": ("predraw_follow", fault("rows", "place - below, tokens", "place, tokens")),
+    "residual not subtracted": ("recursive_rejection", fault("residual", " - offered, 0.0", ", 0.0")),
+    "residual not normalised": ("recursive_rejection", fault("residual", "found * tl.load(gone_scales + place) - ", "found - ")),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_planted_fault_is_found(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name, plant = FAULTS[kind]
+    plant(monkeypatch, tmp_path)
+    assert disagreements(name, small_tree(name, deterministic=name != "recursive_rejection"))
