@@ -1,8 +1,8 @@
 """A report as GitHub Actions shows it: a workflow command for each finding, at the line where the subject is defined, and a summary in Markdown."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import PurePath
 from typing import Any
 
 from .plain_text import plain
@@ -55,9 +55,15 @@ def _on(instance: str, message: str) -> str:
 
 
 def _place(about: Mapping[str, Any]) -> dict[str, Any]:
-    """File and line, where the file is one of the checkout."""
-    file = str(about.get("file", ""))
-    return {"file": file, "line": about.get("line", 1)} if file and not PurePath(file).is_absolute() else {}
+    """File, as GitHub names it, and line, where the file is one of the checkout.  Names only: nothing is looked up."""
+    if not about.get("file"):
+        return {}
+    here = os.getcwd()
+    try:
+        file = os.path.relpath(os.path.join(here, str(about["file"])), os.environ.get("GITHUB_WORKSPACE") or here)
+    except ValueError:  # on another drive
+        return {}
+    return {} if file.startswith(os.pardir) else {"file": file.replace(os.sep, "/"), "line": about.get("line", 1)}
 
 
 def summary(report: Report) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from draftproof import __version__
+from draftproof.reference.exact_json import printable
 
 from .origins import environment
 from .subjects import loadable
@@ -154,7 +155,7 @@ class Report:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
 
     def __str__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join(map(printable, lines(self)))
 
 
 def lines(report: Report) -> Iterable[str]:
@@ -251,7 +252,7 @@ def _sources() -> dict[str, dict[str, Any]]:
 def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
     """The command that shows the law behind a verdict, where subject and instance have names that a command line understands."""
     name, _, lift = verdict.instance.partition(LIFTED)
-    if not loadable(verdict.subject) or not (name in _sources() or Path(name).is_file()):
+    if not loadable(verdict.subject) or not (name in _sources() or _is_file(name)):
         return None
     command = ["draftproof", "law", name, "--subject", verdict.subject]
     if lift or verdict.verdict == "invariance":
@@ -259,6 +260,13 @@ def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
     if verdict.way == "sample":
         command += ["--way", "sample"] + (["--seed", str(settings["seed"])] if settings.get("seed") else [])
     return shlex.join(command)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # a name that no file can have, being too long for instance
+        return False
 
 
 def table(report: Report, expected: dict[str, str] | None = None) -> Any:

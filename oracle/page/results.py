@@ -58,7 +58,7 @@ def load(paths: list[Path]) -> Results:
         except (OSError, ValueError) as error:
             raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         try:
-            put(found, json.loads(text, parse_constant=_constant), path.name, when)
+            put(found, json.loads(text, parse_constant=_constant, parse_int=_integer), path.name, when)
         except (ValueError, RecursionError) as error:
             said = error if isinstance(error, ResultError) else f"not JSON: {error}"
             raise ResultError(f"{path}: {said}") from None
@@ -101,6 +101,11 @@ def _constant(name: str) -> float | None:
     return None if name == "NaN" else float(name)
 
 
+def _integer(digits: str) -> int | float:
+    """One that is longer than a float can be is infinite."""
+    return int(digits) if len(digits) <= 300 else float(digits)
+
+
 def _has(value: Any, key: str) -> bool:
     return isinstance(value, dict) and key in value
 
@@ -118,9 +123,11 @@ def _wrong(kind: str, value: Any) -> Iterator[str]:
 @cache
 def _validator(kind: str) -> Any:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    return Draft202012Validator({**schema, "$ref": f"#/$defs/{kind}"})
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)  # JSON Schema takes 2.0 for one
+    return extend(Draft202012Validator, type_checker=whole)({**schema, "$ref": f"#/$defs/{kind}"})
 
 
 def decimal(value: Any) -> float | None:

@@ -1,6 +1,7 @@
 """GitHub annotations and step summaries: one line each whatever is in it, and nothing forged."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,11 @@ def faults(lines: list[str]) -> list[str]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def no_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+
+
 def test_every_finding_at_the_line_of_its_subject() -> None:
     report = Report([Verdict("mine.py:verify", "chain-block", "exactness", "nonconform", "enumerate", 0.1, 1e-6, "100% wrong: a, b\nmore", "12")])
     report.about["mine.py:verify"] = {"file": "src/a,b:c.py", "line": 7}
@@ -51,6 +57,16 @@ def test_every_finding_at_the_line_of_its_subject() -> None:
     assert message == "on chain-block: 100% wrong: a, b\nmore\nsee it again: draftproof law chain-block --subject mine.py:verify"
     report.about["mine.py:verify"]["file"] = "/elsewhere/mine.py"
     assert "file" not in parsed(annotations.annotations(report)[0])[1], "only files of the checkout can be annotated"
+
+
+def test_files_are_named_from_the_root_of_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    monkeypatch.chdir(tmp_path / "engine")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    report = Report([Verdict("mine.py:verify", "chain-block", "exactness", "nonconform", "enumerate")])
+    for given, wanted in (("mine.py", "engine/mine.py"), (str(tmp_path / "other.py"), "other.py"), ("../../out.py", None)):
+        report.about["mine.py:verify"] = {"file": given, "line": 3}
+        assert parsed(annotations.annotations(report)[0])[1].get("file") == wanted
 
 
 def test_worst_first_and_nothing_for_what_conforms() -> None:

@@ -1,25 +1,31 @@
 """The HTML page: what is in it, and that nothing in it is more than text.  What a browser makes of it is in test_page_in_browser."""
 
 import base64
+import copy
 import hashlib
 import json
+import random
 import re
 from collections import Counter
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, reduce
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from draftproof.oracle import Report
+from draftproof.oracle.annotations import annotations
+from draftproof.oracle.annotations import summary as markdown_summary
 from draftproof.oracle.budget_file import parse as budget
 from draftproof.oracle.catalogue import catalogue, find
+from draftproof.oracle.junit import junit
 from draftproof.oracle.league import means, standing
 from draftproof.oracle.page import elements, findings, page
 from draftproof.oracle.page.exits import NoPicture, exits
 from draftproof.oracle.page.figures import percent, short
-from draftproof.oracle.page.results import ResultError, Results, decimal, load, of, put
+from draftproof.oracle.page.results import ResultError, Results, _constant, _integer, decimal, load, of, put
 from draftproof.oracle.report import Failure
 from draftproof.oracle.verdicts import Verdict
 from draftproof.reference.blocks import tree_law
@@ -287,6 +293,42 @@ def test_what_we_write_is_what_the_schema_says() -> None:
     old = {key: value for key, value in report.as_dict().items() if key in ("draftproof", "outcome", "settings", "verdicts", "errors")}
     put(results, json.loads(json.dumps(old)), "an older version")
     assert faults(page(results)) == []
+
+
+JUNK = (None, True, -1, 2.0, 1e308, float("inf"), float("nan"), 10**400, "", "1/0", "\0", "</script>", [], [None], {}, {"": 1}, "9" * 5000)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*path, key))
+
+
+@pytest.mark.parametrize("number", [40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_damaged_files_are_refused_or_shown(number: int) -> None:
+    """One entry anywhere is lost or replaced by junk: the file is refused with a reason, or page, JUnit and annotations are as they should be."""
+    whole = everything()
+    sound = [json.loads(ordinary().to_json()), *(one for _, one in [*whole.leagues, *whole.budgets])]
+    rng, outcomes = random.Random(0), Counter[str]()
+    for _ in range(number):
+        damaged = copy.deepcopy(rng.choice(sound))
+        *above, last = rng.choice(list(places(damaged))[1:])
+        part = reduce(lambda value, key: value[key], above, damaged)
+        if rng.random() < 0.2:
+            del part[last]
+        else:
+            part[last] = rng.choice(JUNK)
+        results = Results()
+        try:
+            put(results, json.loads(json.dumps(damaged), parse_constant=_constant, parse_int=_integer), "damaged")
+        except ResultError as error:
+            assert 10 < len(str(error)) < 400
+            outcomes["refused"] += 1
+            continue
+        assert faults(page(results)) == []
+        junit(results.report), annotations(results.report), markdown_summary(results.report)
+        outcomes["shown"] += 1
+    assert min(outcomes["refused"], outcomes["shown"]) > number / 10
 
 
 def test_hostile_texts_are_all_different() -> None:

@@ -68,6 +68,7 @@ def test_see_again() -> None:
     assert sampled == "draftproof law chain-pairs --subject 'a b.py:f@block' --way sample --seed 4"
     assert see_again(verdict(subject="tests:case.<locals>.verify"), {}) is None
     assert see_again(verdict(instance="made on the spot"), {}) is None
+    assert see_again(verdict(instance="x" * 100_000), {}) is None and see_again(verdict(instance="\0"), {}) is None
 
 
 def test_errors_stand_beside_what_was_judged() -> None:
