@@ -80,7 +80,16 @@ def test_a_failure_explains_itself_and_can_be_listed(pytester: pytest.Pytester) 
 def test_what_cannot_be_judged_never_passes(pytester: pytest.Pytester, body: str, said: str) -> None:
     pytester.makepyfile(f"import draftproof\n\n@draftproof.conformance()\ndef test_engine():\n    {body}\n")
     result = run(pytester)
-    assert result.ret != pytest.ExitCode.OK and said in result.stdout.str()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED and said in result.stdout.str()
+
+
+def test_an_engine_that_is_not_there_costs_its_own_test_which_may_be_listed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import draftproof\n\n@draftproof.conformance()\ndef test_engine():\n    return 'flashinfer'\n\ndef test_other(): ...\n")
+    (pytester.path / "known.txt").write_text("test_engine?subject?  # no GPU here\n")
+    result = run(pytester)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*flashinfer is not installed here*"])
+    run(pytester, "--draftproof-xfails", "known.txt").assert_outcomes(xfailed=1, passed=1)
 
 
 def test_inconclusive_and_error_fail() -> None:

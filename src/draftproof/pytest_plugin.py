@@ -20,12 +20,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     judged: Conformance | None = getattr(metafunc.function, "__draftproof_conformance__", None)
     if judged is None:
         return
-    from draftproof.suite import cases
+    from draftproof.suite import SUBJECT, cases
 
-    found = [
-        pytest.param(instance, verdict, id=f"{instance}-{verdict}", marks=pytest.mark.xdist_group(f"{metafunc.definition.nodeid}-{instance}"))
-        for instance, verdict in cases(judged)
-    ]
+    found = []
+    for instance, verdict in cases(judged):
+        name = verdict if verdict == SUBJECT else f"{instance}-{verdict}"
+        group = pytest.mark.xdist_group(f"{metafunc.definition.nodeid}-{instance}")
+        found.append(pytest.param(instance, verdict, id=name, marks=group))
     metafunc.parametrize(("draftproof_instance", "draftproof_verdict"), found)
 
 
