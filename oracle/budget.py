@@ -22,6 +22,9 @@ from .verdicts import Verdict
 TOLERANCE = 1e-6
 """Share of the throughput that a choice may lose: float32 gains cannot tell nearer sizes apart."""
 
+LONGEST_ROW = 1 << 16
+"""Tokens of a row of marginals that are written down as an example."""
+
 
 @dataclass(frozen=True)
 class BudgetInstance:
@@ -104,7 +107,7 @@ def unimodality(name: str, added: Sequence[Rational], cost: RoundCost) -> Verdic
 
     conform: the cost is convex and the certificate holds, discriminants that never increase.  Where the cost is not convex the message says
     where; nonconform: the curve of these gains has more than one peak; inconclusive: it has one, but other gains may not, and the message
-    shows some for which greedy loses where there are (``details["witness"]`` holds marginals that have them).
+    shows some for which greedy loses where there are (``details["witness"]`` holds marginals that have them, unless their rows are very long).
     """
     curve, nodes = throughput(added, cost), len(added)
     greedy, best = caddtree(added, cost), smallest_maximiser(curve)
@@ -123,7 +126,8 @@ def unimodality(name: str, added: Sequence[Rational], cost: RoundCost) -> Verdic
         said += "; this curve has one peak" if unimodal else "; this curve has more than one peak, and greedy finds the highest"
         if (witness := losing_gains(cost, nodes)) is not None:
             said += f", but it would lose {_short(_loss(witness, cost))} if {len(witness)} nodes added {_short(witness[0])} each"
-            details["witness"] = {"marginals": equal_marginals(witness[0], len(witness)), "nodes": len(witness)}
+            if 1 / witness[0] <= LONGEST_ROW:
+                details["witness"] = {"marginals": equal_marginals(witness[0], len(witness)), "nodes": len(witness)}
     return _unimodality(name, "inconclusive" if unimodal else "nonconform", loss, said, details)
 
 

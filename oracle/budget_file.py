@@ -4,9 +4,10 @@
 
 A row of marginals lists non-negative weights, normalised exactly; row i is the draft's law at depth i + 1; a short row leaves zeros out.
 ``verify[n]`` is C_v(n), the latency of n + 1 query tokens, continued with its last slope; ``draft`` is C_d, in the same unit.  ``name`` and
-``note`` are for people.
+``note`` are for people.  Rows that had to be normalised, and a table that had to be continued, are said in the answer's notes.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from draftproof.reference.budgets import RoundCost, caddtree, gains, smallest_ma
 from draftproof.reference.budgets.best_first import ddtree
 from draftproof.reference.budgets.throughput import one_peak
 from draftproof.reference.exact_json import FormatError, as_object, known_keys, number, read, shown
-from draftproof.reference.laws import Law
+from draftproof.reference.laws import ZERO, Law
 from draftproof.reference.models import Prefix, marginal
-from draftproof.reference.rational import Rational
+from draftproof.reference.rational import Rational, decimal, rational
 
 MAX_NODES = 4096
 
@@ -28,11 +29,12 @@ class BudgetFileError(FormatError):
 
 @dataclass(frozen=True)
 class BudgetProblem:
-    """Marginals, one law per depth; the cost of a round; the largest number of draft nodes."""
+    """Marginals, one law per depth; the cost of a round; the largest number of draft nodes; what was done to the numbers given, in words."""
 
     marginals: tuple[Law[int], ...]
     cost: RoundCost
     nodes: int
+    notes: tuple[str, ...] = ()
 
     def gains(self) -> list[Rational]:
         return gains(marginal(self.marginals), len(self.marginals), self.nodes)
@@ -52,6 +54,7 @@ class BudgetProblem:
             "unimodal": one_peak(curve),
             "convex": self.cost.convex_up_to(len(added)),
             "loss": str(1 - curve[greedy] / curve[optimum]),
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 
@@ -80,7 +83,19 @@ def _parsed(source: Any) -> BudgetProblem:
     nodes = fields.get("nodes")
     if not isinstance(nodes, int) or isinstance(nodes, bool) or not 0 <= nodes <= MAX_NODES:
         raise FormatError(f'"nodes" must be an integer from 0 to {MAX_NODES}, not {shown(nodes)}')
-    return BudgetProblem(tuple(_law(row, depth) for depth, row in enumerate(rows, 1)), _cost(fields.get("cost"), nodes), nodes)
+    laws, cost = tuple(_law(row, depth) for depth, row in enumerate(rows, 1)), _cost(fields.get("cost"), nodes)
+    return BudgetProblem(laws, cost, nodes, tuple(_notes(rows, cost, nodes)))
+
+
+def _notes(rows: list[list[Any]], cost: RoundCost, nodes: int) -> Iterator[str]:
+    for depth, row in enumerate(rows, 1):
+        total = sum((rational(str(weight)) for weight in row), ZERO)
+        if total != 1:
+            yield f'row {depth} of "marginals" adds up to {decimal(total)}, and is divided by that'
+    known = len(cost.verify) - 1
+    if known < nodes:
+        how = "the last step is repeated" if known else "every size is taken to cost the same"
+        yield f'"verify" of "cost" ends at {known} nodes of {nodes}: {how}'
 
 
 def _law(row: Any, depth: int) -> Law[int]:

@@ -160,16 +160,16 @@ class Caller:
         wrong = (blocks >= vocabulary).any(1) | (blocks < -1).any(1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise SubjectError(f"emitted {blocks[row].tolist()}: tokens must be below the vocabulary's {vocabulary}")
+            raise SubjectError(f"emitted {_brief(blocks[row].tolist())}: tokens must be below the vocabulary's {vocabulary}")
         wrong = (length == 0) | (emitted != (np.arange(blocks.shape[1]) < length[:, None])).any(1)
         if wrong.any():
             row = int(wrong.argmax())
-            raise SubjectError(f"emitted {blocks[row].tolist()}: a block is at least one token, then padding of -1 only")
+            raise SubjectError(f"emitted {_brief(blocks[row].tolist())}: a block is at least one token, then padding of -1 only")
         wrong = (accepted != length - 1) | (length > most + 1)
         if wrong.any():
             row = int(wrong.argmax())
             raise SubjectError(
-                f"emitted {blocks[row].tolist()} with accepted = {accepted[row]}: a block is the accepted drafts and one bonus token, "
+                f"emitted {_brief(blocks[row].tolist())} with accepted = {accepted[row]}: a block is the accepted drafts and one bonus token, "
                 f"at most {most} drafts here"
             )
         return every

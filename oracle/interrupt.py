@@ -30,7 +30,10 @@ def alarm(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:  # it may have rung again just now
+            signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:  # somebody else's alarm
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - start), 1e-3), again)

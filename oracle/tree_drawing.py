@@ -36,9 +36,10 @@ def drawn(instance: Instance, unicode: bool = True) -> Iterator[str]:
     """Lines of text.  Raises MissingRow where the instance is incomplete."""
     chance = _Likeliest()
     root = populate(instance.topology, instance.scheme, chance)
-    if "kinds" in instance.source:
-        yield f"{instance.name}   kinds {' '.join(instance.source['kinds'])}"
-        yield f"  {instance.source['note']}"
+    kinds = instance.source.get("kinds", [])
+    yield instance.name + (f"   kinds {' '.join(kinds)}" if kinds else "")
+    if note := instance.source.get("note"):
+        yield f"  {note}"
     yield f"  {instance.vocabulary} tokens, {instance.scheme_name.replace('_', ' ')} drafting"
     yield ""
     how = "the draft tree" if chance.probability == 1 else f"draft by draft the most probable (together {_number(chance.probability)})"

@@ -64,6 +64,11 @@ def shown(value: Any) -> str:
         return "a very long number"
 
 
+def printable(line: str) -> str:
+    """Line breaks, and control characters that a terminal would obey, as they are spelled: what a file or a subject says may hold anything."""
+    return line if line.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+
+
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, count in Counter(key for key, _ in pairs).items():
         if count > 1:

@@ -119,6 +119,10 @@ def _parsed(source: Any, name: str) -> Instance:
     known_keys(source, KEYS, "an instance")
     if not isinstance(name := source.get("name", name), str):
         raise InstanceError(f'"name" must be a string, not {shown(name)}')
+    if not isinstance(source.get("note", ""), str):
+        raise InstanceError(f'"note" must be a string, not {shown(source["note"])}')
+    if not isinstance(kinds := source.get("kinds", []), list) or not all(isinstance(kind, str) for kind in kinds):
+        raise InstanceError(f'"kinds" must be a list of strings, not {shown(kinds)}')
     vocabulary = source.get("vocabulary")
     if not isinstance(vocabulary, int) or isinstance(vocabulary, bool) or not 1 <= vocabulary <= MAX_VOCABULARY:
         raise InstanceError(f'"vocabulary" must be a positive integer up to {MAX_VOCABULARY}, not {shown(vocabulary)}')

@@ -92,6 +92,7 @@ def _described(problem: Any, answer: dict[str, Any]) -> str:
     if answer["greedy"] != best:
         lines.append(f"stopping at the first node that does not pay gives {answer['greedy']} and loses {short(answer['loss'])}")
     lines.append(unimodality("file", added, cost).message)
+    lines += [f"note: {note}" for note in problem.notes]
     lines += ["", "the tree, best first:", *(f"  {' '.join(map(str, path))}" for path in problem.tree(best)[:20])]
     return "\n".join(lines + (["  ..."] if best > 20 else []))
 

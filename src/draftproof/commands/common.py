@@ -18,7 +18,9 @@ SUBJECT_HELP = (
 
 def complain(message: str) -> int:
     """Say what is wrong and return the exit code for it."""
-    print(f"draftproof: {message}", file=sys.stderr)
+    from draftproof.reference.exact_json import printable
+
+    print(f"draftproof: {printable(message)}", file=sys.stderr)
     return USAGE_ERROR
 
 
@@ -88,6 +90,9 @@ class Progress:
         """A line of its own, above the progress."""
         if self._quiet:
             return
+        from draftproof.reference.exact_json import printable
+
+        line = printable(line)
         if self._bar is not None:
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
