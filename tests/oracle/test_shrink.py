@@ -36,6 +36,9 @@ QUICK = (
 IN_BATCHES = ("draft_law_of_first_request", "rows_of_neighbour", "bonus_row_of_neighbour")
 """Right in batches of one row, so that they are sampled."""
 
+OF_ORDER = ("order_by_draws_below", "offers_of_draw_order", "never_looks_ahead")
+"""Wrong in the order of two siblings that both have a child: four drafts are the fewest that show it."""
+
 SHRUNK = [fault for fault in FAULTS if isinstance(fault.subject, Subject) and fault.compare != "caught" and not getattr(fault, "lift", "")]
 EACH = [pytest.param(fault, id=fault.name, marks=[] if fault.name in QUICK else [pytest.mark.slow]) for fault in SHRUNK]
 
@@ -57,7 +60,8 @@ def test_ends_small(fault: Fault) -> None:
     way = "sample" if fault.name in IN_BATCHES else strongest(fault)
     first = instance(fault.instance)
     found = shrink(fault.subject, first, fault.verdict, way=way, strict=fault.strict, seconds=120)
-    assert found.verdict.outcome == "nonconform" and found.instance.vocabulary <= 3 and found.nodes <= 3, found.as_json
+    assert found.verdict.outcome == "nonconform" and found.instance.vocabulary <= 3, found.as_json
+    assert found.nodes <= (4 if fault.name in OF_ORDER else 3), found.as_json
 
 
 def test_at_least_twenty_are_quick() -> None:
