@@ -20,6 +20,9 @@ from .summary import badge
 MOST = 60
 """Findings that are told in full; of more, the first of every subject come first, and the rest is in the tables below."""
 
+MOST_OPEN = 5
+"""Findings that are shown in full at first."""
+
 MOST_LISTED = 100
 """Instances and errors that are listed."""
 
@@ -35,21 +38,19 @@ SURE = {
 
 def section(results: Results) -> Html | None:
     """All findings, the telling ones first; None where there are none."""
-    told = list[tuple[bool, Html]]()
-    count = 0
+    told = list[tuple[tuple[bool, bool], Verdict | Failure, Sequence[Verdict], Report]]()
     for run in results.runs:
         for subject in run.report.subjects:
             part = run.report.of(subject)
             items: list[tuple[Verdict | Failure, Sequence[Verdict]]] = [*_errors(part), *findings(part)]
-            count += len(items)
             for place, (first, found) in enumerate(items):
-                if len(told) < 4 * MOST:
-                    told.append((bool(place), _finding(f"finding-{len(told) + 1}", first, found, part)))
+                told.append(((bool(place), getattr(first, "outcome", "error") == "inconclusive"), first, found, part))
     if not told:
         return None
     told.sort(key=lambda one: one[0])
-    left_out = tag("p", f"{count - MOST} more are in the tables below.") if count > MOST else None
-    return tag("section", tag("h2", "What is wrong", id="wrong"), *(html for _, html in told[:MOST]), left_out, aria_labelledby="wrong")
+    boxes = [_finding(f"finding-{place}", first, found, part, place < MOST_OPEN) for place, (_, first, found, part) in enumerate(told[:MOST])]
+    left_out = tag("p", f"{len(told) - MOST} more are in the tables below.") if len(told) > MOST else None
+    return tag("section", tag("h2", "What is wrong", id="wrong"), *boxes, left_out, aria_labelledby="wrong")
 
 
 def _errors(part: Report) -> Iterable[tuple[Failure, Sequence[Verdict]]]:
@@ -61,11 +62,13 @@ def _errors(part: Report) -> Iterable[tuple[Failure, Sequence[Verdict]]]:
             yield error, ()
 
 
-def _finding(name: str, first: Verdict | Failure, found: Sequence[Verdict], part: Report) -> Html:
+def _finding(name: str, first: Verdict | Failure, found: Sequence[Verdict], part: Report, in_full: bool) -> Html:
+    """A box; what happened is always seen, the rest opens where it is not shown ``in_full``."""
     outcome = first.outcome if isinstance(first, Verdict) else "error"
     kind = first.verdict if isinstance(first, Verdict) else "not judged"
     heading = tag("h3", badge(outcome), " ", tag("code", text(first.subject, 120), class_="name"), tag("span", f" {plain(kind, 40)}", class_="kind"))
-    body: list[Child] = [tag("p", text(first.message or "no message", 600), class_="what"), _facts(first, found, part)]
+    what = tag("p", text(first.message or "no message", 600), class_="what")
+    body: list[Child] = [_facts(first, found, part)]
     if isinstance(first, Verdict):
         shrunk = next((one for one in part.shrunk if one["verdict"]["verdict"] == first.verdict), None)
         drawn = _drawn(name, first, part)
@@ -73,7 +76,8 @@ def _finding(name: str, first: Verdict | Failure, found: Sequence[Verdict], part
             body.append(_shrunk(name, shrunk))
             drawn = details(["The same on ", tag("code", text(first.instance, 80))], drawn) if drawn else None
         body += [drawn, _others(found), _instance(first.instance, part)]
-    return tag("article", heading, *body, id=name, data_outcome=outcome, data_subject=plain(first.subject, 200).lower())
+    rest = body if in_full else [details("Where, how sure, and how to see it again", *body)]
+    return tag("article", heading, what, *rest, id=name, data_outcome=outcome, data_subject=plain(first.subject, 200).lower())
 
 
 def _facts(first: Verdict | Failure, found: Sequence[Verdict], part: Report) -> Html:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from ..plain_text import plain
 from ..report import EXIT_CODES, Report
 from .elements import Child, Html, tag, text
 from .figures import counted
@@ -11,11 +12,12 @@ MARKS = {"conform": "✓", "nonconform": "✗", "inconclusive": "?", "error": "!
 """So that nothing is said by colour alone."""
 
 PLAIN = {
-    "conform": "does what it claims",
-    "nonconform": "does not do what it claims",
-    "inconclusive": "could not be decided",
-    "error": "could not be judged",
+    "conform": ("does what it claims", "do what they claim"),
+    "nonconform": ("does not do what it claims", "do not do what they claim"),
+    "inconclusive": ("could not be decided", "could not be decided"),
+    "error": ("could not be judged", "could not be judged"),
 }
+"""Of one subject, and of several."""
 
 MEANING = {
     "conform": "Nothing wrong was found, within the limits stated.",
@@ -70,11 +72,11 @@ def _sentence(report: Report) -> Child:
         return "Nothing was judged"
     if len(found) == 1:
         ((subject, outcome),) = found.items()
-        return [tag("code", text(subject, 120), class_="name"), f" {PLAIN[outcome]}"]
+        return [tag("code", text(subject, 120), class_="name"), f" {PLAIN[outcome][0]}"]
     counts = Counter(found.values())
-    if len(counts) == 1:
-        return f"All {len(found)} subjects: each {PLAIN[report.outcome]}"
-    first, *others = (f"{counts[outcome]} {{}}{PLAIN[outcome]}" for outcome in WRONG if counts[outcome])
+    if not any(counts[outcome] for outcome in WRONG):
+        return f"All {len(found)} subjects {PLAIN['conform'][1]}"
+    first, *others = (f"{counts[outcome]} {{}}{PLAIN[outcome][counts[outcome] > 1]}" for outcome in WRONG if counts[outcome])
     said = [first.format(f"of {len(found)} subjects "), *(part.format("") for part in others)]
     return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
 
@@ -82,7 +84,7 @@ def _sentence(report: Report) -> Child:
 def _size(report: Report) -> str:
     instances = len({verdict.instance for verdict in report.verdicts})
     ways = sorted({verdict.way for verdict in report.verdicts if verdict.verdict != "invariance"})
-    read = f", read by {', '.join(ways)}" if ways else ""
+    read = f", read by {plain(', '.join(ways), 80)}" if ways else ""
     return f"{counted(len(report.verdicts), 'verdict')} on {counted(instances, 'instance')}{read}; exit code {EXIT_CODES[report.outcome]}."
 
 

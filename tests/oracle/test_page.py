@@ -214,6 +214,8 @@ def test_a_large_run_is_a_page_of_moderate_size() -> None:
 def test_conform_and_nothing() -> None:
     right = shown(Report([Verdict("engine:right", "chain-block", "exactness", "conform", "enumerate", 1e-9, 1e-6, "lossless", "12 branches")]))
     assert faults(right) == [] and "What is wrong" not in right and "engine:right does what it claims" in words(right)
+    several = shown(Report([Verdict(f"engine:{n}", "chain-block", "exactness", "nonconform", "sample", 0.1, 0.02, "m", "e") for n in range(9)]))
+    assert "9 of 9 subjects do not do what they claim" in words(several) and several.count("Where, how sure, and how") == 9 - findings.MOST_OPEN
     nothing = shown(Report())
     assert faults(nothing) == [] and "Nothing was judged" in words(nothing) and "draftproof: error" in words(nothing)
     compared = Results()
