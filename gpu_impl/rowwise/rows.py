@@ -110,8 +110,9 @@ def block_sums(weights: Tensor, work: torch.dtype) -> Sums:
 def read(rows: Tensor | LazyRows, batch: int, node: int) -> Row:
     """Read rows[batch, node].  Raises NoLaw."""
     if isinstance(rows, LogitRows):
-        weights, total = rows.weights(rows.logits[batch, node].unsqueeze(0))[0], 1.0
-        if not weights[0].item() >= 0:  # softmax makes no negative number, and all NaN of a row that is no law
+        weights = rows.weights(rows.logits[batch, node].unsqueeze(0))[0]
+        total = weights.sum().item()  # not 1: a float32 softmax of a long row misses it by 1e-5, which a difference of two rows would show
+        if not total > 0:  # softmax makes no negative number, and all NaN of a row that is no law
             raise NoLaw
         return Row(weights, total, weights.dtype)
     if isinstance(rows, LazyRows):
