@@ -14,7 +14,7 @@ from typing import Any
 
 from ..engine import Engine, Toy
 from ..generators import Generator
-from ..judge_generator import check_generator
+from ..judge_generator import plan_generator
 from ..subjects import Subject, SubjectError
 
 Row = Callable[[Sequence[int]], Sequence[float]]
@@ -50,7 +50,7 @@ def subject(
         return generate(engine, raw, **settings)
 
     judged = Generator(call, name)
-    call.__draftproof_check__ = lambda **options: check_generator(judged, tasks, **options)  # type: ignore[attr-defined]
+    call.__draftproof_plan__ = lambda **options: plan_generator(judged, tasks, **options)  # type: ignore[attr-defined]
     return Subject(call, name)
 
 
