@@ -293,7 +293,7 @@ def test_what_we_write_is_what_the_schema_says() -> None:
     again = Report.from_dict(json.loads(report.to_json()))
     assert again.as_dict() == json.loads(report.to_json()) and again.outcome == report.outcome
     old = {key: value for key, value in report.as_dict().items() if key in ("draftproof", "outcome", "settings", "verdicts", "errors")}
-    put(results, json.loads(json.dumps(old)), "an older version")
+    put(results, [json.loads(json.dumps(old))], "an older version, and a list of reports as budget check writes it")
     assert faults(page(results)) == []
 
 

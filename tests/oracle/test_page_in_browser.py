@@ -3,6 +3,8 @@
 import functools
 import http.server
 import io
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,8 @@ from .browser import BROWSER, DRIVER, Page, chromium, url_of
 from .test_page import hostile_page, large_page, ordinary_page
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker, one browser
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 CONTRAST = """
 const level = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
@@ -248,3 +252,17 @@ def test_screenshots(window: Page, files: Path, tmp_path: Path, width: int, sche
     colours = picture.getcolors(1 << 24) or []
     most = max(colours)[1]
     assert most == GROUNDS[scheme] and len(colours) > 50
+
+
+def test_pictures_of_the_docs() -> None:
+    """Small, each shown and described."""
+    text = (DOCS / "report.md").read_text(encoding="utf-8")
+    pictures = list((DOCS / "report").glob("*.png"))
+    assert len(pictures) == 8 and all(f"report/{one.name}" in text and one.stat().st_size < 150_000 for one in pictures)
+
+
+@pytest.mark.slow
+def test_pictures_of_the_docs_are_made_by_their_command(window: Page, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, str(DOCS / "report" / "screenshots.py"), str(tmp_path)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert {one.name for one in tmp_path.glob("*.png")} == {one.name for one in (DOCS / "report").glob("*.png")}
