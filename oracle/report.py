@@ -28,6 +28,7 @@ KINDS = {
     "slots": "dependent slots",
     "ending": "largest mass",
     "training signal": "largest relative error",
+    "precision": "largest total variation",
 }
 """Verdicts, with what the largest of their numbers is called."""
 
@@ -255,7 +256,9 @@ def see_again(verdict: Verdict, settings: Mapping[str, Any]) -> str | None:
     if not loadable(verdict.subject) or not (name in _sources() or _is_file(name)):
         return None
     command = ["draftproof", "law", name, "--subject", verdict.subject]
-    if lift or verdict.verdict == "invariance":
+    if verdict.verdict == "precision":
+        command = ["draftproof", "precision", verdict.subject, "--instance", name, "--vocabulary", "0"]
+    elif lift or verdict.verdict == "invariance":
         command = ["draftproof", "check", verdict.subject, "--instance", name] + (["--lift", lift] if lift else [])
     if verdict.way == "sample":
         command += ["--way", "sample"] + (["--seed", str(settings["seed"])] if settings.get("seed") else [])

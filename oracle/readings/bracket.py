@@ -84,16 +84,18 @@ class _Tape:
         return live[turn]
 
 
+def columns_of(tree: Node) -> Callable[[Any], int]:
+    """The column of the uniform that decides at a place, as the reference names it."""
+    index = {id(node): position for position, node in enumerate(level_order(tree))}
+    return lambda at: 1 if at == "exit" else 0 if at == "bonus" else index[id(at)]
+
+
 def branches(family: Family, target: Model, tree: Node) -> tuple[list[Branch], Rational]:
     """Every branch of the reference on one tree, and the threshold mass: sum over decisions of reach x number of thresholds."""
-    index = {id(node): position for position, node in enumerate(level_order(tree))}
-
-    def column_of(at: Any) -> int:
-        return 1 if at == "exit" else 0 if at == "bonus" else index[id(at)]
-
+    columns = columns_of(tree)
     found, thresholds, turns = [], ZERO, list[int]()
     while True:
-        tape = _Tape(turns, column_of)
+        tape = _Tape(turns, columns)
         shared = max(len(turns) - 1, 0)
         answer = family.verify(target, tree, tape)
         bonus = tape.draw(answer.bonus, at="bonus") if len(answer.bonus) > 1 else next(iter(answer.bonus))

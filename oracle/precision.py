@@ -1,0 +1,269 @@
+"""Precision: what the floating point of a verifier makes of its law, with no sampling error at all.
+
+For subjects that take their uniforms.  ``sweep``: every uniform through one decision at a time (``sweep``), on small instances.  ``implied law``: the
+bonus token at a full vocabulary (``implied``), where the CDF of a float32 row is off by a thousandth and no number of samples that anyone draws
+shows it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from draftproof.reference.instances import Instance, parse
+
+from .calling import Caller
+from .cases import Batch, Case
+from .catalogue import find, named, suits
+from .implied import Implied, ImpliedLaw, NoInverseCDF
+from .items import Item, Observe, Plan, Record, require_sense
+from .lifts import FULL
+from .report import Failure, NotJudged, Report
+from .rounding import round_to
+from .subjects import Subject, SubjectError, load
+from .supervise import Send
+from .sweep import Line, Sweeper, Swept, chunks, lines
+from .verdicts import BOUNDARY, Verdict, number
+
+INSTANCES = ("chain-opposed", "tree-siblings-three", "tree-greedy-three", "tree-duplicates", "chain-confidence")
+"""Small instances of every way of drafting whose thresholds are no short decimals, which coarse uniforms would hit.  A subject is swept on those that
+suit it, ``MOST_INSTANCES`` at most."""
+MOST_INSTANCES = 2
+
+GRACE = 60.0
+"""Seconds for what cannot stop by itself."""
+ROWS = 1 << 22
+"""Numbers of target rows in one call at a full vocabulary."""
+
+Advance = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How precisely to look.
+
+    ``bits``: 2^bits evenly spaced uniforms are swept through every column, all there are of float32 ones at 24.  ``vocabulary``: of the implied law,
+    0 for none; ``tokens``: looked at by mass, and as many by number.  ``tolerance``: largest total variation that conforms.  ``time_limit``: seconds
+    for each instance.  ``strict``: boundary events, and differences at a uniform that is itself a threshold, count.
+
+    Raises ValueError for settings that make no sense.
+    """
+
+    bits: int = 24
+    vocabulary: int = FULL
+    tokens: int = 128
+    tolerance: float = 1e-6
+    seed: int = 0
+    time_limit: float = 3600.0
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if not 8 <= self.bits <= 24:
+            raise ValueError(f"a sweep takes 2^8 to 2^24 uniforms, not 2^{self.bits}")
+        if self.vocabulary and not (4 <= self.vocabulary <= 1 << 22 and self.tokens >= 2):
+            asked = f"{self.tokens} tokens of {self.vocabulary}"
+            raise ValueError(f"an implied law needs a vocabulary of 4 to 2^22 (0: none) and 2 tokens to look at, not {asked}")
+        require_sense(0.5, self.tolerance, self.time_limit)
+
+
+def check_precision(
+    subjects: Sequence[Subject],
+    instances: Iterable[Instance | str] | None = None,
+    settings: Settings | None = None,
+    *,
+    observe: Observe | None = None,
+    record: Record | None = None,
+) -> Report:
+    """Is the law of these verifiers, in the floating point they have, within the tolerance of the exact one at every uniform?
+
+    ``instances`` to sweep: names or instances, by default the first ``MOST_INSTANCES`` of ``INSTANCES`` that suit the subject.
+    Raises InstanceError for a bad instance file.
+    """
+    chosen, reached = Settings() if settings is None else settings, (0, 0)
+
+    def begun(_: str, done: int, total: int) -> None:
+        nonlocal reached
+        reached = done, total
+
+    def progress(what: str) -> None:
+        if observe:
+            observe(what, *reached)
+
+    given = None if instances is None else [named(one) if isinstance(one, str) else one for one in instances]
+    items = list[Item]()
+    for one in subjects:
+        judge = _Judge(one, chosen, progress)
+        suited = [each for each in map(find, INSTANCES) if suits(one, each)][:MOST_INSTANCES] if given is None else given
+        items += [Item(one.name, each.name, partial(judge.sweep, each)) for each in suited]
+        if chosen.vocabulary:
+            items.append(Item(one.name, judge.large, judge.implied))
+    return Plan(items, asdict(chosen), chosen.time_limit + GRACE).run(begun, record)
+
+
+class _Judge:
+    """One subject under fixed settings."""
+
+    def __init__(self, subject: Subject, settings: Settings, progress: Callable[[str], None]):
+        self.subject, self.settings, self.progress = subject, settings, progress
+        self.large = f"bonus token of {settings.vocabulary}"
+        """The instance of the implied law."""
+
+    def _not_judged(self, instance: str, why: str) -> NotJudged:
+        return NotJudged(self.subject.name, instance, why)
+
+    def _verdict(self, instance: str, outcome: str, way: str, off: float, message: str, effort: str = "", **more: Any) -> Verdict:
+        return Verdict(self.subject.name, instance, "precision", outcome, way, off, self.settings.tolerance, message, effort, **more)
+
+    def _advance(self, what: str, total: int, deadline: float) -> Advance:
+        done = 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            self.progress(f"{self.subject.name} on {what}" + (f", {min(100 * done // total, 100)} %" if total else ""))
+            if time.monotonic() > deadline:
+                raise OutOfTime
+
+        return advance
+
+    def sweep(self, instance: Instance) -> Iterator[Verdict | Failure]:
+        """A verdict for every column of one instance."""
+        subject = self.subject
+        if subject.randomness != "uniforms" or subject.layout != "draftproof" or subject.family is None:
+            yield self._not_judged(instance.name, "it takes no uniforms in our layout, or names no family: nothing says which uniform decides")
+            return
+        if not subject.batched:
+            yield self._not_judged(instance.name, "it takes one row at a time, and a sweep takes millions")
+            return
+        case, limit = Case(subject, instance), self.settings.time_limit
+        sweeper, bits, deadline = Sweeper(case), self.settings.bits, time.monotonic() + limit
+        for line in lines(case, self.settings.seed):
+            advance = self._advance(f"{instance.name}, column {line.column}", chunks(bits), deadline)
+            try:
+                yield self._of_line(instance.name, sweeper(line, bits, advance))
+            except OutOfTime:
+                yield self._verdict(instance.name, "inconclusive", "sweep", 1.0, f"{_place(line)}: not swept to the end within {limit:g} s")
+
+    def _of_line(self, instance: str, swept: Swept) -> Verdict:
+        off, within, limit = float(swept.total_variation), float(swept.resolution), self.settings.tolerance
+        outcome = "nonconform" if off - within > limit else "conform" if off + within <= limit else "inconclusive"
+        message = f"{_place(swept.line)}: total variation {number(off)} along the line" + (f", known to within {number(within)}" if within else "")
+        message += f"; {swept.differs} of {1 << swept.bits} grid points differ from the reference"
+        message += f", and {swept.near} of {swept.neighbours} neighbours of its thresholds" if swept.neighbours else ""
+        if swept.first is not None:
+            u, got, wanted = swept.first
+            message += f", the first at u = {u:.17g}: it emits {list(got)} where the reference emits {list(wanted)}"
+        if self.settings.strict and (swept.edges or swept.ties):
+            outcome = "nonconform"
+            message = f"{swept.edges[0] if swept.edges else f'{swept.ties} differences at a uniform that is itself a threshold'}; {message}"
+        details = {"column": swept.line.column, "tree": swept.line.row, "tape": swept.line.tape.tolist()}
+        details |= {"differs": swept.differs, "near": swept.near, "ties": swept.ties}
+        effort = f"{swept.counts.total() + swept.neighbours} uniforms"
+        return self._verdict(instance, outcome, "sweep", off, message, effort, notes=tuple(swept.edges), details=details)
+
+    def implied(self) -> Iterator[Verdict | Failure]:
+        """The verdict on the bonus token's law at a full vocabulary."""
+        subject, limit = self.subject, self.settings.time_limit
+        if subject.randomness != "uniforms":
+            yield self._not_judged(self.large, "it does not take its uniforms as an argument")
+            return
+        if subject.top_k or subject.top_p is not None:
+            yield self._not_judged(self.large, "it cuts the row itself")
+            return
+        sampler = _Bonus(subject, self.settings.vocabulary, self.settings.seed, self._advance(self.large, 0, time.monotonic() + limit))
+        try:
+            yield self._of_law(ImpliedLaw(sampler, sampler.weights, sampler.bits).of(self.settings.tokens, self.settings.seed), sampler.bits)
+        except NoInverseCDF as odd:
+            message = f"{odd}; the intervals of a sampler that is no inverse CDF cannot be bisected"
+            yield self._verdict(self.large, "inconclusive", "implied law", 1.0, message)
+        except OutOfTime:
+            yield self._verdict(self.large, "inconclusive", "implied law", 1.0, f"the tokens' intervals were not found within {limit:g} s")
+
+    def _of_law(self, found: Implied, bits: int) -> Verdict:
+        off, four, limit, notes = found.total_variation, 4 * found.error, self.settings.tolerance, list[str]()
+        outcome = "nonconform" if off - four > limit else "conform" if off + four <= limit else "inconclusive"
+        message = f"total variation {off:.2g} (standard error {found.error:.1g})"
+        message += f", where {bits}-bit uniforms alone make {found.ideal:.2g}" if found.ideal > limit / 10 else ""
+        message += f"; the largest relative error of a token is {found.worst:.2g}, of token {found.worst_token}"
+        if found.never_example is not None:
+            message += f"; about {found.never:.0f} tokens of mass {found.never_mass:.2g} in all, such as {found.never_example}, are never drawn"
+            outcome = "nonconform" if found.never_mass > limit else outcome
+        if found.none_mass:
+            said = f"the first or the last uniforms draw tokens of no mass, with probability {found.none_mass:.2g}"
+            if found.none_mass > max(limit, float(BOUNDARY)) or self.settings.strict:
+                outcome, message = "nonconform", f"{said}; {message}"
+            else:
+                notes.append(said)
+        effort = f"{found.looked_at} tokens' intervals of the uniform, {found.points} uniforms"
+        return self._verdict(self.large, outcome, "implied law", off, message, effort, notes=tuple(notes), details=asdict(found))
+
+
+def _place(line: Line) -> str:
+    return f"column {line.column}, which decides {' or '.join(str(list(block)) for block in line.blocks[:3])}{' ...' * (len(line.blocks) > 3)}"
+
+
+def precision_task(send: Send, spec: str, instances: list[dict[str, Any]] | None, settings: dict[str, Any]) -> None:
+    """``check_precision`` as it runs in a worker process: sends progress, every finding, and the settings."""
+    try:
+        given = None if instances is None else [parse(source, name=source["name"]) for source in instances]
+        report = check_precision(
+            load(spec),
+            given,
+            Settings(**settings),
+            observe=lambda *told: send(("progress", told)),
+            record=lambda found: send(("found", found)),
+        )
+        send(("report", report))
+    except (SubjectError, ValueError) as error:
+        send(("fatal", str(error)))
+
+
+class OutOfTime(Exception):
+    """The time for an instance is over."""
+
+
+class _Bonus:
+    """The bonus token of a subject whose only draft is a token of no mass: a sampler from one row, by the uniform of the bonus column."""
+
+    def __init__(self, subject: Subject, vocabulary: int, seed: int, advance: Advance):
+        source = {"vocabulary": 2, "target": {"": [0, 1], "0": [1, 1]}, "drafting": {"scheme": "fixed", "tree": ["0"]}}
+        self.caller, self.advance = Caller(Case(subject, parse(source, name=f"bonus token of {vocabulary}"))), advance
+        row, self.weights = _row(subject, vocabulary, seed)
+        self.bits = 24 if subject.uniforms_dtype == "float32" else 53
+        self.columns, self.column = subject.uniform_columns(2), subject.consumption(2)[-1]
+        self.rows = max(1, ROWS // vocabulary) if subject.batched else 1
+        two = np.zeros((1, 2), dtype=np.int64)
+        self._batch = Batch(two, two, two == 0, np.stack([row, row])[None], None)
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        found = list[np.ndarray]()
+        for start in range(0, len(points), self.rows):
+            k = points[start : start + self.rows]
+            tapes = np.full((len(k), self.columns), 0.5)
+            tapes[:, self.column] = k * 2.0**-self.bits
+            blocks = self.caller(self._batch.take(np.zeros(len(k), dtype=np.int64)), {"uniforms": self.caller.uniforms(tapes)})
+            if (blocks[:, 1:] >= 0).any():
+                raise SubjectError("accepts a draft that its target cannot emit")
+            found.append(blocks[:, 0])
+            self.advance()
+        return np.concatenate(found)
+
+
+def _row(subject: Subject, vocabulary: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """(the row handed over, what it means as weights): masses over many orders of magnitude; the first and the last token and one in 64 have none."""
+    rng = np.random.default_rng([seed, 5])
+    logits = 3 * rng.standard_normal(vocabulary)
+    dead = rng.random(vocabulary) < 1 / 64
+    dead[[0, -1]] = True
+    dead[1] = False
+    weights = np.where(dead, 0.0, np.exp(logits - logits.max()))
+    weights /= weights.sum()
+    if subject.rows == "probs":
+        row = round_to(weights, subject.dtype)
+        return row, row
+    with np.errstate(divide="ignore"):
+        row = round_to(np.log(weights), subject.dtype)
+    return row, np.exp((row - row.max()) / (subject.temperature or 1.0))
