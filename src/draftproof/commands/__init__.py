@@ -3,8 +3,4 @@
 Heavy imports are inside ``run``: ``--help`` pays for none of them.
 """
 
-<<<<<<< ours
-COMMANDS = ("init", "check", "explain", "law", "instances", "budget", "ceiling", "league", "prove", "report", "selftest", "vectors")
-=======
-COMMANDS = ("check", "explain", "law", "instances", "budget", "ceiling", "league", "precision", "prove", "report", "selftest", "vectors")
->>>>>>> theirs
+COMMANDS = ("init", "check", "explain", "law", "instances", "budget", "ceiling", "league", "precision", "prove", "report", "selftest", "vectors")
