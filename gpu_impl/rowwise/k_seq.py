@@ -51,7 +51,7 @@ def owed(target: Row, declared: Row, rho: float, drafts: int) -> Row:
 
 
 def smallest_rho(target: Row, declared: Row, drafts: int) -> float:
-    """The smallest multiple of 2^-40 with 1 - (1 - beta)^k <= rho beta.
+    """The smallest multiple of 2^-40 with 1 - (1 - beta)^k <= rho beta; of float32 rows, to 2^-22, as far as their sums carry.
 
     First roughly, on the rows as they are.  Between two rough bounds only few tokens have a ratio p / q; of all others it is
     known whether p or rho q is the smaller, so that the rest of the search is about these few.
@@ -65,6 +65,8 @@ def smallest_rho(target: Row, declared: Row, drafts: int) -> float:
         both = torch.minimum(torch.mul(q, rho * unit, out=scratch), p, out=scratch).sum().item() / target.total
         return slack(both, rho, drafts)
 
+    if target.work == declared.work == torch.float32:
+        return bracketed_root(rough, 1.0, float(drafts), 2.0**-22)[1]
     low, high = bracketed_root(rough, 1.0, float(drafts), ROUGH)
     for margin in (ROUGH, float(drafts)):  # rounding of the rough sums may have misled the search
         low, high = max(1.0, low - margin), min(float(drafts), high + margin)

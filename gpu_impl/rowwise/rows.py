@@ -128,8 +128,6 @@ def read(rows: Tensor | LazyRows, batch: int, node: int) -> Row:
 
 def entry(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
     """One probability, as it stands."""
-    if isinstance(rows, LogitRows):
-        return read(rows, batch, node).mass(token)
     if isinstance(rows, LazyRows):
         return rows[torch.tensor([batch]), torch.tensor([node]), torch.tensor([token])].item()
     return float(rows[batch, node, token].item())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ..lazy_rows import LazyRows
+from ..logit_rows import LogitRows
 from .rows import Row, entry, read
 
 
@@ -33,6 +34,8 @@ class Tree:
 
     def declares_one(self, node: int) -> bool:
         """Whether the node's own token is certain under its declared law, exactly."""
+        if isinstance(self.declared_rows, LogitRows):
+            return read(self.declared_rows, self.batch, node).mass(self.tokens[node]) == 1
         return self.declared_rows is None or entry(self.declared_rows, self.batch, node, self.tokens[node]) == 1
 
     def path(self, node: int) -> list[int]:
