@@ -1,4 +1,5 @@
 """What people run today to verify draft trees, in the form they write it, from logits; each returns the accepted counts [B]."""
+import importlib
 import importlib.util
 from collections.abc import Callable
 
@@ -57,5 +58,6 @@ def peers(tree: str) -> dict[str, Callable[[Case], Tensor]]:
     """Those that can be run here on a chain or on a tree."""
     found: dict[str, Callable[[Case], Tensor]] = {"predraw walk": predraw_walk, "sibling loop": sibling_loop}
     if tree == "chain" and importlib.util.find_spec("transformers"):
+        importlib.import_module("transformers.generation.utils")  # seconds, which are not the sampler's
         found["transformers"] = transformers_chain
     return found
