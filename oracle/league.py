@@ -18,7 +18,7 @@ from draftproof.reference.trees import Slot
 from draftproof.reference.verifiers import FAMILIES, Family
 
 from .cases import Case
-from .catalogue import suits
+from .catalogue import suiting, suits
 from .readings.refused import Refused
 from .subjects import Subject, SubjectError, load
 from .supervise import Send, WorkerLost, supervised
@@ -255,6 +255,16 @@ def played(instances: Sequence[Instance], subjects: Sequence[str], seed: int, ti
             at += 1
 
 
+def misfit(subject: Subject, instances: Sequence[Instance]) -> str:
+    """Why an instance does not suit a subject, and instances of the catalogue that do."""
+    if subject.shape == "chain" and not any(instance.is_chain for instance in instances):
+        why = "it takes chains, and they are trees"
+    else:
+        why = f"{subject.family} is not made for {' or '.join(dict.fromkeys(one.scheme_name for one in instances))} drafting"
+    fitting = [instance.name for instance in suiting(subject)]
+    return f"{why}; {', '.join(fitting[:3])} and {len(fitting) - 3} more of the catalogue suit it" if len(fitting) > 3 else why
+
+
 def league_task(send: Send, sources: list[dict[str, Any]], subjects: list[str], seed: int, time_limit: float, place: int, at: int) -> None:
     """From entry ``at`` of instance ``place`` on: ("at", name), ("found", what it gives), and ("played", None) after the last of an instance.
 
@@ -265,7 +275,7 @@ def league_task(send: Send, sources: list[dict[str, Any]], subjects: list[str], 
         for spec in subjects:
             found = load(spec)
             if not any(suits(subject, instance) for subject in found for instance in instances):
-                raise UsageError(f"{spec} suits none of these instances")
+                raise UsageError(f"{spec} suits none of these instances: {misfit(found[0], instances)}")
             loaded += found
         for number, instance in enumerate(instances[place:]):
             for name, find in entries(instance, loaded, seed, time_limit)[0 if number else at :]:

@@ -108,7 +108,7 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
                 failures[message.removeprefix("SubjectError: ")] += weight * mass
     touched(caller)
     how = f"races to {float(slack):.1g}" if slack else "exact"
-    return Reading("enumerate", dict(law), dict(failures), slack, f"{leaves} branches on {len(case.trees)} trees, {how}")
+    return Reading("enumerate", dict(law), dict(failures), slack, f"{counted(leaves, 'branch')} on {counted(len(case.trees), 'tree')}, {how}")
 
 
 def _scripted(case: Case, columns: int) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _integrate(case: Case, deadline: float | None, fresh: int) -> Reading:
         if found.rounds > 1:
             exponent += math.log(1024 * found.rounds * (found.rounds - 1))
     touched(caller)
-    return Reading("integrate", dict(law), resolution=Fraction(exponent / fresh), effort=f"{tapes_used} tapes on {len(case.trees)} trees")
+    return Reading("integrate", dict(law), resolution=Fraction(exponent / fresh), effort=f"{tapes_used} tapes on {counted(len(case.trees), 'tree')}")
 
 
 def _numbered(blocks: np.ndarray, known: dict[Block, int]) -> np.ndarray:
@@ -230,12 +230,18 @@ def bracket(case: Case) -> Reading | None:
             touched(caller)
             at = f"at a uniform of exactly 0 or 1 - 2^-{bits} it emits"
             edges = tuple(sorted({f"{at} {list(got[i])} where the reference emits {list(wanted[i])}" for i in np.flatnonzero(differs)}))
+            trees = counted(len(case.trees), "tree")
             effort = (
-                f"bracketed: {len(values)} tapes on {len(leaves)} branches of {len(case.trees)} trees, width 2^-{width.denominator.bit_length() - 1}"
+                f"bracketed: {len(values)} tapes on {counted(len(leaves), 'branch')} of {trees}, width 2^-{width.denominator.bit_length() - 1}"
             )
             exact = {block: fraction(mass) for block, mass in law.items()}
             return Reading("bracket", exact, resolution=fraction(thresholds) * width + fraction(hidden), effort=effort, edges=edges)
     return None
+
+
+def counted(number: int, what: str) -> str:
+    """One branch, two branches."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}{'es' if what.endswith('h') else 's'}"
 
 
 def touched(caller: Caller) -> None:

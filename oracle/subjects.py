@@ -19,6 +19,8 @@ from typing import Any, Literal
 
 from draftproof.reference.verifiers import FAMILIES, Family, family
 
+from .interrupt import Hung
+
 Shape = Literal["tree", "chain"]
 Rows = Literal["probs", "log_probs", "logits"]
 Randomness = Literal["internal", "generator", "uniforms", "seeds"]
@@ -229,7 +231,9 @@ def _import(module_name: str) -> Any:
         if "" not in sys.path and str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))  # a console script does not see the folder it is run in
         return importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # importing runs the author's code, which may do anything
+    except (KeyboardInterrupt, Hung):
+        raise
+    except BaseException as error:  # importing runs the author's code, which may do anything
         raise SubjectError(f"cannot import {module_name}: {type(error).__name__}: {error}") from error
 
 

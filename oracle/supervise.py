@@ -115,8 +115,10 @@ def _work(connection: Connection, task: Callable[..., None], arguments: dict[str
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     try:
         task(lambda message: send(("message", message)), **arguments, **({"receive": receive} if converses else {}))
-    except KeyboardInterrupt:  # raised by the subject, since the signal is ignored: it ends the process as it would have elsewhere
-        sys.exit("KeyboardInterrupt")
+    except SystemExit:
+        raise
+    except BaseException as error:  # KeyboardInterrupt too, raised by the subject since the signal is ignored: nobody is served by a traceback
+        sys.exit(f"{type(error).__name__}: {error}")
     send(("done", None))
 
 

@@ -19,3 +19,15 @@ def test_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     with common.Progress(quiet=True) as progress:
         progress.show("engine", 0, 9)
     assert capsys.readouterr() == ("", "")
+
+
+def test_long_lines_are_broken_on_a_terminal_only(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "  exactness    1 conform, " + "word " * 30 + "\n  see it again: draftproof law " + "x" * 90
+    common.show(text)
+    assert capsys.readouterr().out == text + "\n"
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(common.sys.stdout, "isatty", lambda: True, raising=False)
+    common.show(text)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines[:-1])) <= 80 and lines[0].startswith("  exactness    1 conform, word") and lines[1].startswith("      ")
+    assert lines[-1] == text.splitlines()[-1] and "".join(lines[:-1]).split() == text.splitlines()[0].split()

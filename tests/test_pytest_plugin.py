@@ -108,11 +108,51 @@ def test_under_xdist(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(failed=2, passed=2 * len(suite.VERDICTS) - 1)
 
 
-def test_settings_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match="tier must be one of smoke, standard"):
-        suite.conformance(tier="gigantic")
-    with pytest.raises(ValueError, match="alpha must be in"):
-        suite.conformance(alpha=0)
+BADLY_DECLARED = """
+import draftproof
+
+@draftproof.conformance(tier="gigantic")
+def test_tier():
+    return "draftproof.oracle.faults.chains:residual_is_target"
+
+@draftproof.conformance(alpha=0)
+def test_alpha():
+    pass
+
+@draftproof.conformance(famly="token")
+def test_field():
+    return lambda drafts, declared, target: None
+
+@draftproof.conformance()
+def test_import():
+    import nowhere
+
+class TestEngine:
+    @draftproof.conformance()
+    def test_method(self):
+        pass
+
+def test_another():
+    pass
+"""
+
+
+def test_a_wrong_declaration_is_one_test_that_fails(pytester: pytest.Pytester) -> None:
+    """The other tests of the file run."""
+    pytester.makepyfile(BADLY_DECLARED)
+    result = run(pytester)
+    result.assert_outcomes(failed=5, passed=1)
+    text = result.stdout.str()
+    for said in (
+        "ValueError: tier must be one of smoke, standard, not 'gigantic'",
+        "ValueError: alpha must be in (0, 1), not 0",
+        "unexpected keyword argument 'famly'",
+        "ModuleNotFoundError: No module named 'nowhere'",
+        "TestEngine.test_method: conformance decorates functions, not methods: move it out of its class",
+        "test_import[subject]",
+    ):
+        assert said in text, said
+    assert "Traceback" not in text and "suite.py" not in text
 
 
 def test_an_idle_plugin_imports_nothing_heavy() -> None:

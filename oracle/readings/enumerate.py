@@ -82,7 +82,7 @@ def enumerate_law(
 
     def run(script: Script) -> Hashable | _Raised:
         if deadline is not None and time.monotonic() > deadline:
-            raise Refused(f"the deadline passed after {leaves} branches")
+            raise Refused(f"enumerate had read {leaves} branches when its share of the time limit was over")
         return _run(program, script)
 
     def replay(block: list[_Leaf], times: range) -> None:

@@ -119,7 +119,7 @@ class _Subject:
 
     def __call__(self, tapes: Ints) -> Ints:
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise Refused("the deadline passed")
+            raise Refused(f"integrate had read {self.tapes} tapes when its share of the time limit was over")
         native = np.empty(tapes.shape)
         native[:, self._walk] = tapes * 2.0**-self.bits
         self.calls += 1

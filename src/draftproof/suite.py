@@ -32,11 +32,17 @@ class Conformance:
     declares: dict[str, Any]
     _judged: dict[str, "Report"] = field(default_factory=dict)
 
+    @property
+    def is_method(self) -> bool:
+        return "." in self.provide.__qualname__.rpartition("<locals>.")[2]
+
     @cached_property
     def subject(self) -> "Subject":
         """Raises SubjectError, or whatever the function raises."""
         from draftproof.oracle.subjects import SubjectError, load, subject_of
 
+        if self.is_method:
+            raise SubjectError(f"{self.provide.__qualname__}: conformance decorates functions, not methods: move it out of its class")
         given = self.provide()
         subjects = load(given) if isinstance(given, str) else [given]
         if len(subjects) != 1:
@@ -87,14 +93,9 @@ def conformance(
     fields of ``Subject`` (family, claims, device, dtype, ...) that go before what the verifier itself declares.
 
     Tests fail on nonconform, inconclusive and error alike, a missing device or engine included, unless listed in the file that
-    ``--draftproof-xfails`` (or the ini option ``draftproof_xfails``) names.  Raises ValueError for settings that make no sense.
+    ``--draftproof-xfails`` (or the ini option ``draftproof_xfails``) names.  Settings and declarations that make no
+    sense are one test that fails too: the others of the file run.
     """
-    from draftproof.oracle.catalogue import TIERS
-
-    if tier not in TIERS:
-        raise ValueError(f"tier must be one of {', '.join(TIERS)}, not {tier!r}")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be in (0, 1), not {alpha}")
     settings = {"way": way, "tolerance": tolerance, "seed": seed, "time_limit": time_limit, "strict": strict}
 
     def decorated(provide: Callable[[], Any]) -> Callable[..., None]:
@@ -108,9 +109,10 @@ def conformance(
             if complaint := judged.complaint(draftproof_instance, draftproof_verdict):
                 pytest.fail(complaint, pytrace=False)
 
-        test.__name__, test.__qualname__, test.__module__, test.__doc__ = provide.__name__, provide.__qualname__, provide.__module__, provide.__doc__
+        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            setattr(test, name, getattr(provide, name))
         test.__draftproof_conformance__ = judged  # type: ignore[attr-defined]
-        return test
+        return staticmethod(test) if judged.is_method else test
 
     return decorated
 
@@ -119,7 +121,10 @@ def cases(judged: Conformance) -> Sequence[tuple[str, str]]:
     """(instance, verdict) of every test; one test (why, SUBJECT), which fails, where the subject cannot be had: an engine that is not installed
     costs its own test, which the file of known failures may list, and not the run.
     """
+    from draftproof.oracle.items import require_sense
+
     try:
+        require_sense(judged.alpha, judged.settings["tolerance"], judged.settings["time_limit"])
         instances = judged.instances
     except Exception as error:  # the author's code may raise anything
         return [(f"{type(error).__name__}: {error}", SUBJECT)]

@@ -198,7 +198,12 @@ def test_numbers_that_no_float_holds(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_candidates_are_prefixes_of_positive_mass() -> None:
     answer = parse({"marginals": [[1, 0], [1, 1]], "cost": {"draft": 1, "verify": [2]}, "nodes": 9}).answer()
+    notes = answer.pop("notes")
     assert answer == {"curve": ["1/3", "2/3", "5/6", "1"], "greedy": 3, "optimum": 3, "unimodal": True, "convex": True, "loss": "0"}
+    assert notes == [
+        'row 2 of "marginals" adds up to 2, and is divided by that',
+        '"verify" of "cost" ends at 0 nodes of 9: every size is taken to cost the same',
+    ]
     assert parse({"marginals": [], "cost": {"draft": 1, "verify": [2]}, "nodes": 9}).answer()["curve"] == ["1/3"]
     assert parse({"marginals": [[1]], "cost": {"draft": 0, "verify": [2, 3]}, "nodes": 0}).answer()["curve"] == ["1/2"]
 
@@ -353,6 +358,13 @@ def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)[0]["outcome"] == "nonconform"
     assert main(["budget", "check", f"{tmp_path}/planted.py:grow"]) == 2
     assert main(["budget", "check", "nothing"]) == 2
+
+
+def test_a_witness_that_would_not_fit_is_left_out() -> None:
+    """A draft cost of 2^31 asks for a row of some 4e9 tokens."""
+    problem = parse({"marginals": [[1, 1, 1], ["3/5", "2/5"]], "cost": {"draft": 2**31, "verify": ["2", "2", 3, 3.25]}, "nodes": 3})
+    found = unimodality("file", problem.gains(), problem.cost)
+    assert "if 3 nodes added" in found.message and "witness" not in found.details
 
 
 HOSTILE = """

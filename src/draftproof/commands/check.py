@@ -5,7 +5,7 @@ from argparse import SUPPRESS
 from pathlib import Path
 from typing import Any
 
-from .common import EPILOG, SUBJECT_HELP, Progress, complain, count, positive, probability, seed, tolerance, write
+from .common import EPILOG, SUBJECT_HELP, Progress, complain, count, positive, probability, seed, show, tolerance, write
 from .report import annotate, no_folder, outputs, shielded, write_files
 
 SETTINGS: dict[str, Any] = {
@@ -92,7 +92,7 @@ def judge(options: argparse.Namespace) -> int:
             try:
                 going.go(progress.show, failures_to(progress))
             except KeyboardInterrupt:
-                print(going.report())
+                show(str(going.report()))
                 raise
             finally:
                 if going.began:
@@ -101,7 +101,7 @@ def judge(options: argparse.Namespace) -> int:
     except (SubjectError, ValueError, OSError) as error:
         return complain(unreadable(error))
     report = options.report
-    print(report)
+    show(str(report))
     if report.outcome == "error" and not report.errors:
         return complain("nothing was judged: no instance suits this subject")
     if options.fail_fast and report.outcome == "nonconform" and going.left:

@@ -1,7 +1,9 @@
 """What the commands share: exit codes, argument types, readable complaints, files written whole or not at all, progress."""
 
 import argparse
+import shutil
 import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,17 @@ def complain(message: str) -> int:
 
     print(f"draftproof: {printable(message)}", file=sys.stderr)
     return USAGE_ERROR
+
+
+def show(text: str) -> None:
+    """Print; on a terminal long lines are broken between words and go on indented, but for commands, which are there to be copied."""
+    width = shutil.get_terminal_size().columns
+    for line in text.split("\n"):
+        if not sys.stdout.isatty() or len(line) <= width or "see it again: " in line or "$ " in line:
+            print(line)
+        else:
+            indent = len(line) - len(line.lstrip()) + 4
+            print(textwrap.fill(line, width, subsequent_indent=" " * indent, drop_whitespace=False, break_on_hyphens=False, break_long_words=False))
 
 
 def write(path: Path, content: str | bytes) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 from .common import complain, write
 
 WRONG = 1
+MOST_LINES = 20
+"""Vectors that are said to be wrong one by one."""
 
 
 def add(commands: Any) -> None:
@@ -65,7 +67,9 @@ def _verify(options: argparse.Namespace) -> int:
         wrong = list(mistakes(vectors))
     except VectorError as error:
         return complain(str(error))
-    for line in wrong:
+    for line in wrong[:MOST_LINES]:
         print(line)
+    if len(wrong) > MOST_LINES:
+        print(f"... and {len(wrong) - MOST_LINES} more")
     print(f"{options.file}: {len(vectors['laws'])} laws and {len(vectors['tapes'])} tapes, {len(wrong)} wrong")
     return WRONG if wrong else 0
