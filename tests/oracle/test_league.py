@@ -188,7 +188,8 @@ def test_random_families(capsys: pytest.CaptureFixture[str]) -> None:
         (["chain-block", "--plot", "nowhere/p.svg"], "no folder"),
         (["nothing-of-the-kind"], "nothing-of-the-kind"),
         (["chain-block", "--subject", "no_such_module:f"], "cannot import no_such_module"),
-        (["tree-greedy", "--subject", f"{CHAINS}:always_accepts"], "suits none of these instances"),
+        (["tree-greedy", "--subject", f"{CHAINS}:always_accepts"], "suits none of these instances: it takes chains, and they are trees; chain-"),
+        (["tree-siblings", "--subject", "gpu_impl.k_seq"], "k_seq is not made for without_replacement drafting; "),
     ],
 )
 def test_bad_requests(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from draftproof.cli import main
 from draftproof.commands import vectors as command
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.vectors import SCHEMA, VectorError, export, load, mistakes
@@ -146,3 +147,12 @@ def test_schema_is_one() -> None:
     from jsonschema import Draft202012Validator
 
     Draft202012Validator.check_schema(json.loads(SCHEMA.read_text()))
+
+
+def test_what_is_wrong_is_not_listed_without_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = export([find("chain-one-draft")], [family("token")])
+    vectors["tapes"] = [{**vectors["tapes"][0], "accepted": 7, "id": str(number)} for number in range(50)]
+    (tmp_path / "wrong.json").write_text(json.dumps(vectors))
+    assert main(["vectors", "verify", str(tmp_path / "wrong.json")]) == 1
+    *_, before, more, last = capsys.readouterr().out.splitlines()
+    assert before.startswith("19: the block is") and more == "... and 30 more" and last.endswith("50 wrong")
