@@ -6,6 +6,7 @@ stands (``eprocess``): its capital reaches 1 / alpha with probability at most al
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from math import log
 
 import numpy as np
@@ -33,6 +34,7 @@ def wrong_in_batches(case: Case, among_others: Embedding, alpha: float, seed: in
         among, first, second = ([block_of(row) for row in next(iter(one.blocks(ROWS, np.inf)))] for one in (crowd, source, source))
     touched(source.caller)
     touched(crowd.caller)
+    row = seen.target(())
     rows, calls = pairs(first[::2], first[1::2]) + pairs(second[::2], second[1::2]), pairs(first, second)
 
     def wrong(stream: Counter[Block], before: int) -> bool:
@@ -42,8 +44,8 @@ def wrong_in_batches(case: Case, among_others: Embedding, alpha: float, seed: in
 
     return (
         "right in batches of one row, its law is wrong among other rows" if wrong(Counter(among), 0) else "",
-        f"neighbouring rows are not independent: {_example(rows, seen)}" if wrong(rows, 1) else "",
-        f"a row of one call and the same row of the next are not independent: {_example(calls, seen)}" if wrong(calls, 1) else "",
+        f"neighbouring rows are not independent: {example(rows, row)}" if wrong(rows, 1) else "",
+        f"a row of one call and the same row of the next are not independent: {example(calls, row)}" if wrong(calls, 1) else "",
     )
 
 
@@ -52,13 +54,12 @@ def pairs(one: list[Block], other: list[Block]) -> Counter[Block]:
     return Counter((a[0], *b) for a, b in zip(one, other, strict=True))
 
 
-def _example(stream: Counter[Block], seen: Sample) -> str:
-    """The first token that is most off, given the first token of the other block."""
+def example(stream: Counter[Block], row: Sequence[float]) -> str:
+    """The first token that is most off, given the first token of the other block, where ``row`` is its law."""
     given, both = Counter[int](), Counter[tuple[int, int]]()
     for block, times in stream.items():
         given[block[0]] += times
         both[block[:2]] += times  # type: ignore[index]
-    row = seen.target(())
 
     def off(pair: tuple[int, int]) -> float:
         expected = given[pair[0]] * row[pair[1]]

@@ -103,7 +103,8 @@ def _judged(
 
 
 def _from_law(subject: Drafter, name: str, read: DraftLaw, tolerance: float | None) -> Verdict:
-    limit = Fraction(DEFAULT_TOLERANCE[read.way] if tolerance is None else tolerance)
+    usual = "races" if read.way == "enumerate" and read.resolution else read.way
+    limit = Fraction(DEFAULT_TOLERANCE[usual] if tolerance is None else tolerance)
     found = deviations(read.law, looked_at=subject.verifier is not None)
     worst = found[0].total_variation if found else Fraction(0)
     slack = 2 * read.resolution  # joint and marginal law of a slot are each off by the resolution at most

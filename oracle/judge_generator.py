@@ -2,12 +2,13 @@
 
 * support: it emits nothing that the target cannot emit;
 * exactness: its tokens have the target's law, by the growth identity on whole outputs;
-* ending: it stops at the length cap or at the first end-of-sequence token, neither sooner nor later.
+* ending: it stops at the length cap or at the first end-of-sequence token, neither sooner nor later;
+* invariance: a request replayed, on another rank too, emits the same, calls are independent, the engine's rows are left alone.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -25,6 +26,7 @@ from draftproof.reference.rational import fraction, rational
 from .confidence import total_variation_upper_bound
 from .engine import Engine, Toy, toys
 from .eprocess import stream_log_e_value
+from .generator_invariance import generator_invariance
 from .generators import Generator, generator_of
 from .items import Item, Observe, Plan, Record
 from .prefix_laws import prefix_laws
@@ -51,8 +53,12 @@ def plan_generator(
     one, chosen = generator_of(subject), list(toys() if tasks is None else tasks)
     settings = {"way": way, "alpha": alpha, "tolerance": tolerance, "seed": seed, "time_limit": time_limit}
 
-    def verdicts(toy: Toy) -> Iterable[Verdict]:
-        return _Runs(one, toy).judged(way, alpha / len(chosen), tolerance, seed, time_limit / 3)
+    def verdicts(toy: Toy) -> Iterator[Verdict]:
+        runs, own = Runs(one, toy), alpha / (2 * len(chosen))
+        found = runs.judged(way, own, tolerance, seed, time_limit / 3)
+        yield from found
+        right = all(verdict.outcome == "conform" for verdict in found) and (tolerance or 0) <= DEFAULT_TOLERANCE["sample"]
+        yield generator_invariance(runs, right, own, seed, time.monotonic() + time_limit / 6)
 
     return Plan([Item(one.name, toy.name, partial(verdicts, toy)) for toy in chosen], settings, time_limit)
 
@@ -73,7 +79,7 @@ def check_generator(
     return plan_generator(subject, tasks, **settings).run(observe, record)
 
 
-class _Runs:
+class Runs:
     """A generator on one task."""
 
     def __init__(self, subject: Generator, toy: Toy):
@@ -91,9 +97,9 @@ class _Runs:
         """The same as a row."""
         return [float(self.target(prefix)[token]) for token in range(self.toy.vocabulary)]
 
-    def run(self, randomness: Mapping[str, Any]) -> Prefix:
-        """What one generation emits.  Raises SubjectError when that is no sequence of tokens."""
-        answer = self.subject.call(Engine(self.toy), **randomness)
+    def run(self, randomness: Mapping[str, Any], engine: Engine | None = None, call: Callable[..., Any] | None = None) -> Prefix:
+        """What one generation emits, on a new engine or this one, by the subject or a copy.  Raises SubjectError when that is no token sequence."""
+        answer = (call or self.subject.call)(engine or Engine(self.toy), **randomness)
         try:
             emitted = tuple(index(token) for token in islice(answer, self.toy.length + 1))  # an endless answer is too long, and no more
         except TypeError:
@@ -109,14 +115,14 @@ class _Runs:
         try:
             if way == "sample":
                 raise Refused("sampling was asked for")
-            return self._enumerated(Fraction(DEFAULT_TOLERANCE["enumerate"] if tolerance is None else tolerance), time.monotonic() + share)
+            return self._enumerated(tolerance, time.monotonic() + share)
         except Refused:
             if way == "enumerate":
                 raise
             limit = Fraction(DEFAULT_TOLERANCE["sample"] if tolerance is None else tolerance)
             return self._sampled(alpha, limit, seed, time.monotonic() + share)
 
-    def _enumerated(self, limit: Fraction, deadline: float) -> list[Verdict]:
+    def _enumerated(self, tolerance: float | None, deadline: float) -> list[Verdict]:
         from .readings.enumerate import enumerate_law, scripted_generator
 
         def program() -> Prefix:
@@ -126,22 +132,24 @@ class _Runs:
         if found.failures:
             raise SubjectError(f"{self.subject.name} fails: {next(iter(found.failures))}")
         law: Any = found.law
-        distance = self._distance(law)
-        outcome = "nonconform" if distance > limit else "conform"
-        return self._verdicts(law, "enumerate", f"{found.leaves} branches, exact", outcome, distance, limit)
+        distance, slack = self._distance(law), Fraction(found.slack)
+        limit = Fraction(DEFAULT_TOLERANCE["races" if slack else "enumerate"] if tolerance is None else tolerance)
+        outcome = "nonconform" if distance - slack > limit else "conform" if distance + slack <= limit else "inconclusive"
+        how = f"races to {found.slack:.1g}" if slack else "exact"
+        return self._verdicts(law, "enumerate", f"{found.leaves} branches, {how}", outcome, distance, limit)
 
     def _sampled(self, alpha: float, limit: Fraction, seed: int, deadline: float) -> list[Verdict]:
         """Independent generations; half of alpha for rejecting, half for the bound on the total variation."""
         counts, total, capital, bound, size = Counter[Prefix](), 0, 0.0, Fraction(1), 1 << 8
         with _seeded(seed):
-            randomness = self._randomness(seed)
+            randomness = self.randomness(seed)
             while total < MOST_RUNS and time.monotonic() < deadline and capital < log(2 / alpha) and bound > limit:
                 for _ in range(size):
                     counts[self.run(randomness)] += 1
                     if time.monotonic() > deadline:
                         break
                 total, size = counts.total(), min(2 * size, 1 << 13)
-                capital = stream_log_e_value({output: count for output, count in counts.items() if self._possible(output)}, self.floats)
+                capital = stream_log_e_value({output: count for output, count in counts.items() if self.possible(output)}, self.floats)
                 bound = Fraction(total_variation_upper_bound(counts, self.floats, alpha / 2))
         law = {output: Fraction(count, total) for output, count in counts.items()}
         effort = f"{total} generations, e-value 10^{capital / log(10):.1f}"
@@ -149,10 +157,12 @@ class _Runs:
             return self._verdicts(law, "sample", effort, "nonconform", self._distance(law), limit)
         return self._verdicts(law, "sample", effort, "conform" if bound <= limit else "inconclusive", bound, limit)
 
-    def _possible(self, output: Prefix) -> bool:
+    def possible(self, output: Prefix) -> bool:
+        """Whether the target can emit it."""
         return all(self.target(output[:length])[token] for length, token in enumerate(output))
 
-    def _randomness(self, seed: int) -> dict[str, Any]:
+    def randomness(self, seed: int) -> dict[str, Any]:
+        """What a generation is given to draw from."""
         if self.subject.randomness == "internal":
             return {}
         if self.subject.framework == "numpy":

@@ -139,8 +139,8 @@ KINDS: dict[str, Kind] = {
             "Rounding, dtype, logarithm of zero, NaN, the end of a CDF, or <= where < is meant.",
             "Rare events: a token of probability zero is emitted once in 2^24 draws, the tail can never be drawn. Sampling does "
             "not reach them; scripted "
-            "random numbers, integration and boundary values do.",
-            ("support", "exactness", "declared law", "construction"),
+            "random numbers, integration and boundary values do, and all uniforms there are: draftproof precision.",
+            ("support", "exactness", "declared law", "construction", "precision"),
             (
                 Report("sgl-project/sglang", (35771, 35798), "<= against the ratio: a coin of exactly zero accepts an impossible draft"),
                 Report("sgl-project/sglang", (22643,), "the CDF ends below the uniform and the last token is returned, possible or not"),
@@ -156,7 +156,7 @@ KINDS: dict[str, Kind] = {
             "batch, padding and stale rows",
             "A request sees another request's rows, padding, or what an earlier call left behind.",
             "Right alone, wrong in a batch. Identical rows in all slots hide it, and so do equal widths; acceptance may look normal.",
-            ("exactness", "declared law", "invariance", "construction"),
+            ("exactness", "declared law", "invariance", "construction", "error"),
             (
                 Report("vllm-project/vllm", (53017,), "draft logits read with the vocabulary's size as stride: another slot's law"),
                 Report("1CatAI/1Cat-vLLM", (656,), "corruption only with more than two sequences and sampling, acceptance normal"),

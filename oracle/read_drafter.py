@@ -42,7 +42,8 @@ def enumerated(caller: DraftCaller, deadline: float) -> DraftLaw:
     if found.failures:
         raise SubjectError(f"{subject.name} fails: {next(iter(found.failures))}")
     law: Any = found.law
-    return DraftLaw("enumerate", law, Fraction(0), f"{found.leaves} branches, exact")
+    how = f"races to {found.slack:.1g}" if found.slack else "exact"
+    return DraftLaw("enumerate", law, Fraction(found.slack), f"{found.leaves} branches, {how}")
 
 
 def integrated(caller: DraftCaller, deadline: float, fresh: int = SKETCH) -> DraftLaw:

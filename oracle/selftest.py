@@ -27,12 +27,14 @@ from .drafters import Drafter
 from .faults import FAULTS, WAYS, Fault, family_of
 from .faults.drafters import ROWS
 from .faults.generators import TOYS
+from .generator_invariance import generator_invariance
 from .generators import Generator
 from .invariance import invariance
 from .judge_drafter import check_drafter
-from .judge_generator import check_generator
+from .judge_generator import Runs, check_generator
 from .marginal_instances import named_instance
 from .plan import without_failures
+from .precision import Settings, check_precision
 from .reading import read
 from .readings.refused import Refused
 from .report import Failure, Report
@@ -153,7 +155,7 @@ def tasks(tier: str) -> list[Task]:
             if way == "sample":
                 chosen = fault.kind not in kinds and fault.sample == "caught"
             else:
-                chosen = (fault.kind, family_of(fault.subject)) not in families and way == strongest(fault)
+                chosen = (fault.kind, family_of(fault.subject)) not in families and way == strongest(fault) and way != "lift"
             if tier == "standard" or chosen:
                 found.append(("fault", place, fault.instance, way))
                 kinds |= {fault.kind} if way == "sample" else set()
@@ -211,6 +213,10 @@ def judge_fault(fault: Fault, way: str, seed: int = 0) -> Finding:
     try:
         if way == "compare":
             found, message = _judged(_compared(fault, seed, begun + limit))
+        elif way == "lift":
+            found, message = _lifted(fault, seed, limit)
+        elif way == "precision":
+            found, message = _precise(fault, seed)
         elif not isinstance(fault.subject, Subject):
             assert not isinstance(fault.subject, Builder)
             tolerance = 0.1 if way == "sample" and fault.verdict == "ending" else None  # an ending is wrong often, and needs few outputs
@@ -230,8 +236,29 @@ def judge_fault(fault: Fault, way: str, seed: int = 0) -> Finding:
 def _compared(fault: Fault, seed: int, deadline: float) -> Verdict:
     if isinstance(fault.subject, Builder):
         return construction(fault.subject, named_instance(fault.instance))
+    if isinstance(fault.subject, Generator):
+        return generator_invariance(Runs(fault.subject, TOYS[fault.instance]), True, ALPHA, seed, deadline)
     assert isinstance(fault.subject, Subject)
     return invariance(Case(fault.subject, find(fault.instance)), True, ALPHA, seed, deadline)
+
+
+def _lifted(fault: Fault, seed: int, limit: float) -> tuple[str, str]:
+    assert isinstance(fault.subject, Subject)
+    report = check(fault.subject, [find(fault.instance)], lifts=[fault.lift], alpha=ALPHA, seed=seed, time_limit=limit, strict=fault.strict)
+    if fault.verdict == "error":
+        return ("caught", report.errors[0].message) if report.errors else ("missed", "it raised no error")
+    return _from_report(report, fault)
+
+
+def _precise(fault: Fault, seed: int) -> tuple[str, str]:
+    assert isinstance(fault.subject, Subject)
+    swept = [] if fault.instance == "bonus token" else [fault.instance]
+    look = Settings(bits=16, vocabulary=0 if swept else 2048, tokens=48, tolerance=1e-4 if swept else 1e-6, seed=seed, strict=fault.strict)
+    report = check_precision([fault.subject], swept, look)
+    if report.errors:
+        return _from_report(report, fault)
+    worst = next((verdict for verdict in report.verdicts if verdict.outcome == "nonconform"), None)
+    return _judged(worst) if worst else ("missed", report.verdicts[0].message)
 
 
 def _read(fault: Fault, subject: Subject, way: str, limit: float) -> tuple[str, str, dict[str, Any]]:
@@ -276,7 +303,7 @@ def _on_own(subject: Drafter | Generator, instance: str, way: str | None, seed: 
 def _from_report(report: Report, fault: Fault) -> tuple[str, str]:
     if report.errors:
         message = report.errors[0].message
-        return ("unreadable" if fault.said(str(report.settings["way"])) == "unreadable" else f"error: {message}"), message
+        return ("unreadable" if fault.said(str(report.settings.get("way"))) == "unreadable" else f"error: {message}"), message
     return _judged({verdict.verdict: verdict for verdict in report.verdicts}.get(fault.verdict))
 
 

@@ -6,6 +6,7 @@ from ..drafters import Drafter
 from ..faults import chains, siblings, thinned
 from ..faults.drafters import drafter_from
 from ..faults.drafts import LEGAL
+from ..faults.requests import rows_cached
 from ..generators import Generator
 from ..subjects import Subject
 from . import rules, trees
@@ -132,5 +133,6 @@ CONTROLS: tuple[Control, ...] = (
         "every token emitted is the target's own draw; what the draft shares with it changes how often they agree, nothing else",
         way="sample",
     ),
+    Control(rows_cached, ("rounds-two-tokens", "rounds-eos"), "a request emits the same whatever was cached before it"),
     *(Control(drafter_from(build, f"drafter {name}"), ("draft-full",), "every token has the law it declares") for name, build in LEGAL.items()),
 )

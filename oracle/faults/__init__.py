@@ -9,8 +9,11 @@ from .batches import BATCH_FAULTS
 from .builders import WRONG, builder_with
 from .drafters import drafter_from
 from .drafts import BUILDS
-from .fault import READ_BY, WAYS, Fault, Said, compared, family_of
+from .fault import READ_BY, WAYS, Fault, Said, at_size, compared, family_of, of_precision
+from .precisions import PRECISION_FAULTS
+from .requests import REQUEST_FAULTS
 from .rounds import CHAIN, PAIRS
+from .sizes import SIZE_FAULTS
 
 __all__ = ["FAULTS", "READ_BY", "WAYS", "Fault", "Said", "family_of"]
 
@@ -40,6 +43,17 @@ DRAFTERS = {
 
 OTHER_REQUESTS = ("order_not_restored", "single_row_shortcut", "scaled_by_batch", "bonus_of_last_column", "padding_summed", "bonus_row_of_shortest")
 """Faults of ``batches`` that mix up requests or padding (kind H); the others share random numbers (kind C)."""
+
+SIZES = {
+    "sixteen_drafts_at_most": ("L", "acceptance"),
+    "mask_of_32_nodes": ("L", "acceptance"),
+    "unlikely_is_impossible": ("D", "exactness"),
+    "floor_under_residual": ("D", "support"),
+    "bonus_row_at_the_end": ("I", "exactness"),
+    "strides_assumed": ("H", "exactness"),
+    "padding_not_written": ("H", "error"),
+}
+"""Kind and verdict of faults of ``sizes``; the others, of numbers that are too large or too fine, are of kind G and rejected by exactness."""
 
 FAULTS: tuple[Fault, ...] = (
     Fault("A", chains.residual_is_target, "chain-one-draft", "3/20"),
@@ -203,5 +217,12 @@ FAULTS: tuple[Fault, ...] = (
         compared("H" if subject.name.rpartition(":")[2] in OTHER_REQUESTS else "C", subject, "chain-rows-by-position", "invariance")
         for subject, _ in BATCH_FAULTS
     ),
+    *(compared("C", subject, "rounds-two-tokens", "invariance") for subject, _ in REQUEST_FAULTS),
     *(compared(kind, builder_with(what), instance, "construction") for what, (kind, instance) in WRONG.items()),
+    *(
+        at_size(kind, subject, instance, lift, verdict)
+        for subject, lift, instance in SIZE_FAULTS
+        for kind, verdict in [SIZES.get(subject.name.rpartition(":")[2], ("G", "exactness"))]
+    ),
+    *(of_precision(subject, instance or "bonus token", seen_by.startswith("strict")) for subject, seen_by, instance in PRECISION_FAULTS),
 )

@@ -39,7 +39,7 @@ IN_BATCHES = ("draft_law_of_first_request", "rows_of_neighbour", "bonus_row_of_n
 OF_ORDER = ("order_by_draws_below", "offers_of_draw_order", "never_looks_ahead")
 """Wrong in the order of two siblings that both have a child: four drafts are the fewest that show it."""
 
-SHRUNK = [fault for fault in FAULTS if isinstance(fault.subject, Subject) and fault.compare != "caught" and not getattr(fault, "lift", "")]
+SHRUNK = [fault for fault in FAULTS if isinstance(fault.subject, Subject) and not fault.only]
 EACH = [pytest.param(fault, id=fault.name, marks=[] if fault.name in QUICK else [pytest.mark.slow]) for fault in SHRUNK]
 
 ONLY_RIGHT = settings(max_examples=8, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
