@@ -31,6 +31,8 @@ SURE = {
     "bracket": "Exact to the resolution stated: it was held against the reference on both sides of every threshold.",
     "integrate": "Exact to the resolution stated: its answer was integrated over the uniforms it takes.",
     "rerun": "Seen: the same rows with the same randomness gave other blocks.",
+    "sweep": "Exact to the resolution stated: every uniform of the grid went through one decision.",
+    "implied law": "Estimated from tokens whose exact intervals of the uniform were found by bisection.",
     "compare": "Exact: compared with the best choice on the numbers it was given.",
     "exact": "Exact: computed in rational arithmetic.",
 }
