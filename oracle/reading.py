@@ -200,7 +200,8 @@ def _integrate(case: Case, deadline: float | None, fresh: int) -> Reading:
 def _numbered(blocks: np.ndarray, known: dict[Block, int]) -> np.ndarray:
     distinct, inverse, _ = distinct_rows(blocks)
     numbers = np.array([known.setdefault(block_of(row), len(known)) for row in distinct], dtype=np.int64)
-    return numbers[inverse]
+    of_rows: np.ndarray = numbers[inverse]
+    return of_rows
 
 
 def bracket(case: Case) -> Reading | None:
