@@ -11,21 +11,19 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from draftproof.reference.instances import Instance, parse
 
-from .calling import Caller
-from .cases import Batch, Case
+from .bonus import Bonus
+from .cases import Case
 from .catalogue import find, named, suits
 from .implied import Implied, ImpliedLaw, NoInverseCDF
 from .items import Item, Observe, Plan, Record, require_sense
 from .lifts import FULL
+from .lines import Line, lines
 from .report import Failure, NotJudged, Report
-from .rounding import round_to
 from .subjects import Subject, SubjectError, load
 from .supervise import Send
-from .sweep import Line, Sweeper, Swept, chunks, lines
+from .sweep import Advance, Sweeper, Swept, chunks
 from .verdicts import BOUNDARY, Verdict, number
 
 INSTANCES = ("chain-opposed", "tree-siblings-three", "tree-greedy-three", "tree-duplicates", "chain-confidence")
@@ -35,10 +33,6 @@ MOST_INSTANCES = 2
 
 GRACE = 60.0
 """Seconds for what cannot stop by itself."""
-ROWS = 1 << 22
-"""Numbers of target rows in one call at a full vocabulary."""
-
-Advance = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -173,7 +167,7 @@ class _Judge:
         if subject.top_k or subject.top_p is not None:
             yield self._not_judged(self.large, "it cuts the row itself")
             return
-        sampler = _Bonus(subject, self.settings.vocabulary, self.settings.seed, self._advance(self.large, 0, time.monotonic() + limit))
+        sampler = Bonus(subject, self.settings.vocabulary, self.settings.seed, self._advance(self.large, 0, time.monotonic() + limit))
         try:
             yield self._of_law(ImpliedLaw(sampler, sampler.weights, sampler.bits).of(self.settings.tokens, self.settings.seed), sampler.bits)
         except NoInverseCDF as odd:
@@ -223,47 +217,3 @@ def precision_task(send: Send, spec: str, instances: list[dict[str, Any]] | None
 
 class OutOfTime(Exception):
     """The time for an instance is over."""
-
-
-class _Bonus:
-    """The bonus token of a subject whose only draft is a token of no mass: a sampler from one row, by the uniform of the bonus column."""
-
-    def __init__(self, subject: Subject, vocabulary: int, seed: int, advance: Advance):
-        source = {"vocabulary": 2, "target": {"": [0, 1], "0": [1, 1]}, "drafting": {"scheme": "fixed", "tree": ["0"]}}
-        self.caller, self.advance = Caller(Case(subject, parse(source, name=f"bonus token of {vocabulary}"))), advance
-        row, self.weights = _row(subject, vocabulary, seed)
-        self.bits = 24 if subject.uniforms_dtype == "float32" else 53
-        self.columns, self.column = subject.uniform_columns(2), subject.consumption(2)[-1]
-        self.rows = max(1, ROWS // vocabulary) if subject.batched else 1
-        two = np.zeros((1, 2), dtype=np.int64)
-        self._batch = Batch(two, two, two == 0, np.stack([row, row])[None], None)
-
-    def __call__(self, points: np.ndarray) -> np.ndarray:
-        found = list[np.ndarray]()
-        for start in range(0, len(points), self.rows):
-            k = points[start : start + self.rows]
-            tapes = np.full((len(k), self.columns), 0.5)
-            tapes[:, self.column] = k * 2.0**-self.bits
-            blocks = self.caller(self._batch.take(np.zeros(len(k), dtype=np.int64)), {"uniforms": self.caller.uniforms(tapes)})
-            if (blocks[:, 1:] >= 0).any():
-                raise SubjectError("accepts a draft that its target cannot emit")
-            found.append(blocks[:, 0])
-            self.advance()
-        return np.concatenate(found)
-
-
-def _row(subject: Subject, vocabulary: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(the row handed over, what it means as weights): masses over many orders of magnitude; the first and the last token and one in 64 have none."""
-    rng = np.random.default_rng([seed, 5])
-    logits = 3 * rng.standard_normal(vocabulary)
-    dead = rng.random(vocabulary) < 1 / 64
-    dead[[0, -1]] = True
-    dead[1] = False
-    weights = np.where(dead, 0.0, np.exp(logits - logits.max()))
-    weights /= weights.sum()
-    if subject.rows == "probs":
-        row = round_to(weights, subject.dtype)
-        return row, row
-    with np.errstate(divide="ignore"):
-        row = round_to(np.log(weights), subject.dtype)
-    return row, np.exp((row - row.max()) / (subject.temperature or 1.0))

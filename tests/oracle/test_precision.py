@@ -15,9 +15,10 @@ from draftproof.oracle.catalogue import find
 from draftproof.oracle.faults import precisions
 from draftproof.oracle.faults.precisions import PRECISION_FAULTS
 from draftproof.oracle.implied import ImpliedLaw, NoInverseCDF, of_cdf, starts, total_variation
+from draftproof.oracle.lines import lines
 from draftproof.oracle.precision import INSTANCES, Settings, check_precision
 from draftproof.oracle.subjects import Subject, load
-from draftproof.oracle.sweep import Sweeper, lines
+from draftproof.oracle.sweep import Sweeper
 from draftproof.oracle.verdicts import Verdict
 
 torch.set_num_threads(1)
