@@ -190,7 +190,7 @@ class Conversation:
         if isinstance(answer, dict) and "error" in answer:
             raise SubjectError(f"said that it failed: {_brief(answer['error'])}")
         if not isinstance(answer, dict) or set(answer) != set(keys):
-            self._lost()  # out of step: start anew
+            self._lost("is out of step")  # start anew, at once
             wanted = " and ".join(f'"{key}"' for key in keys)
             raise SubjectError(f"answered {_brief(reply.strip())}, not an object with {wanted}")
         return answer

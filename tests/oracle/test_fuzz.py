@@ -78,7 +78,7 @@ def claims(vectors: Any) -> set[str]:
 
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_files(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fuzz(kind, 60, tmp_path / "file.json", capsys)
+    fuzz(kind, 40, tmp_path / "file.json", capsys)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def fuzz_protocol(count: int, folder: Path) -> None:
 
 
 def test_answers_over_the_protocol(tmp_path: Path) -> None:
-    fuzz_protocol(50, tmp_path)
+    fuzz_protocol(25, tmp_path)
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def hellos(count: int, folder: Path) -> None:
 
 
 def test_hellos(tmp_path: Path) -> None:
-    hellos(15, tmp_path)
+    hellos(10, tmp_path)
 
 
 @pytest.mark.slow
