@@ -87,11 +87,11 @@ JUNK = [None, -1, 1.5, 10**30, "", "1/0", [], {}, [None], [[0.5]], True, float("
 
 
 def test_malformed_files_are_named(exported: dict[str, Any], tmp_path: Path) -> None:
-    """1,000 files with one place overwritten, dropped or doubled: right, wrong, or no file of vectors; never another end."""
+    """Files with one place overwritten, dropped or doubled: right, wrong, or no file of vectors; never another end."""
     rng = random.Random(0)
     small = {**exported, "laws": exported["laws"][:2], "tapes": exported["tapes"][::40][:6]}
     ends = {"right": 0, "wrong": 0, "malformed": 0}
-    for _ in range(1000):
+    for _ in range(200):
         vectors = copy.deepcopy(small)
         where = rng.choice(places(vectors)[1:])
         inner = vectors
@@ -107,7 +107,7 @@ def test_malformed_files_are_named(exported: dict[str, Any], tmp_path: Path) -> 
             assert str(error)
             end = "malformed"
         ends[end] += 1
-    assert min(ends.values()) > 0 and ends["malformed"] > 500
+    assert min(ends.values()) > 0 and ends["malformed"] > 100
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"draftproof_vectors": 2, "laws": [], "tapes": []}', "[" * 100_000, "null", '{"a": NaN}'])

@@ -24,18 +24,18 @@ def last_first(target: Model, children: "list[DraftNode]", masses: Masses) -> li
     return list(reversed(range(len(children))))
 
 
-@pytest.mark.parametrize("scheme", ["greedy", "top_k"])
-def test_lossless(scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "count"), [("greedy", 60), ("top_k", 60), pytest.param("greedy", 200, marks=pytest.mark.slow)])
+def test_lossless(scheme: str, count: int) -> None:
     """And of all orders of the root's children it looks best one level below; over two levels that is the best there is."""
     better = 0
-    for case in two_levels(200, seed=15):
+    for case in two_levels(count, seed=15):
         law = case.law("univer_lookahead", scheme)
         assert total_variation(law, case.target) == 0
         other = case.law("univer", scheme)
         assert accepted_at_least(law, 1) == accepted_at_least(other, 1)
         assert expected_length(law) >= expected_length(other)
         better += expected_length(law) > expected_length(other)
-    assert better > 10 or scheme == "top_k"
+    assert better > count / 20 or scheme == "top_k"
 
 
 def test_every_order_is_lossless() -> None:
