@@ -5,8 +5,9 @@ w_1 : w_2 : ... at every level -- p_i / E_i with exponential noise, log p_i + G_
 contender i wins with probability w_i / (w_1 + w_2 + ...), and the level at which it wins tells nothing of who won.  So the winner meets a later
 contender as one of weight w_1 + w_2 + ..., and the order of all of them is that of successive draws without replacement.
 
-The hazards are found by bisection at several levels.  Where the ratios change with the level the reading is refused; how far floating point moves
-them is the ``slack`` of the race, a bound on the total variation of its law.
+The hazards are found by bisection at levels from one that the winner passes once in 10^7 runs to one that it misses as rarely: noise that is kept
+from 0 by a clamp differs at the first of them only.  Where the ratios change with the level the reading is refused; how far floating point moves them
+is the ``slack`` of the race, a bound on the total variation of its law.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 
 Beats = Callable[[Any, Any], Any]
 
-LEVELS = (0.3, 1.0, 2.5)
-"""The total hazard at the levels looked at: the winner of a race wins between the first and the last of them in two of three runs."""
+LEVELS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.4, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""The total hazard at the levels looked at: the winner of a race wins before a level h with probability 1 - exp(-h)."""
+
+TIES = 22
+"""Values that are the same over more than 2^-22 of their place among the best are counted; float32 rounds more finely."""
 
 MOST_SLACK = 1e-5
 """Ratios that differ by more than float32 rounds are no constants."""
@@ -165,20 +169,36 @@ def _shares(racing: Sequence[Number], beats: Beats) -> Odds | None:
         if heaviest is strongest:
             break
         strongest = heaviest
-    if not 0 < sum(hazards) < math.inf:
+    if not sum(hazards):
         return None
-    weights, seen, ties = [hazard / sum(hazards) for hazard in hazards], [], 0.0
+    weights = [hazard / sum(hazards) for hazard in hazards]
+    found, ties = [[0.0] * len(racing)], list[float]()
     for level in LEVELS:
         at = strongest.value(max(weights) * level)
-        found = [one.hazard(at, weight * level) for one, weight in zip(contenders, weights, strict=True)]
-        hazards = [hazard for hazard, _ in found]
-        if not 0 < sum(hazards) < math.inf:
-            return None
-        seen.append(np.array(hazards) / sum(hazards))
-        ties = max(ties, sum(tie for _, tie in found))  # about the probability that another number is the same as the best
-    mean = np.mean(seen, axis=0)
-    slack = ties + max(float(np.abs(shares - mean).sum()) / 2 for shares in seen)
-    return Odds(exact_weights(mean.tolist()), slack, beats)
+        here = [one.hazard(at, weight * level) for one, weight in zip(contenders, weights, strict=True)]
+        found.append([hazard for hazard, _ in here])
+        ties.append(min(1.0, sum(tie for _, tie in here)))
+    return _summed(np.array(found), np.array([ties[0], *ties]), beats)
+
+
+def _summed(hazards: np.ndarray, ties: np.ndarray, beats: Beats) -> Odds | None:
+    """The odds from hazards [levels, contenders], those at the first level 0, and the probabilities of ties [levels].
+
+    Between two levels contender i wins in proportion to what its hazard grows by.  Rounding moves mass from one part to the next and back: what
+    counts is how far the winners up to a level are from the mean at any level, and, within a part, how fast its end becomes less likely.
+    """
+    totals = hazards.sum(1)
+    steps = np.diff(totals)
+    if (steps < 0).any() or not totals[-1] > 1:
+        return None
+    masses = np.exp(-totals[:-1]) - np.exp(-totals[1:])
+    shares = np.diff(hazards, axis=0) / np.where(steps > 0, steps, 1.0)[:, None]
+    mean = masses @ shares / masses.sum()
+    off = masses[:, None] * (shares - mean)
+    drift = np.abs(off.cumsum(0)).sum(1).max() / 2
+    within = (np.minimum(steps, 1.0) * np.abs(off).sum(1)).sum() / 2
+    slack = np.exp(-totals[-1]) + drift + within + masses @ np.maximum(ties[:-1], ties[1:])
+    return Odds(exact_weights(np.maximum(mean, 0.0).tolist()), float(slack), beats)
 
 
 class _Contender:
@@ -200,12 +220,12 @@ class _Contender:
         return _at(self.number, self.point(self.place(hazard)))
 
     def hazard(self, level: Any, guess: float | None = None) -> tuple[float, float]:
-        """-ln(1 - Pr(it beats the level)), where half of what ties with it counts, and the probability of a tie."""
-        around = None if guess is None else self.place(guess)
-        strictly = self._count(lambda value: bool(self.beats(value, level)), around)
-        at_least = self._count(lambda value: not self.beats(level, value), around)
-        share = (strictly + at_least) / 2 / self.points
-        return -math.log1p(-share) if share < 1 else math.inf, (at_least - strictly) / self.points
+        """-ln(1 - Pr(it beats the level)), and the probability that it is the same as the level, or a bound on it."""
+        strictly = self._count(lambda value: bool(self.beats(value, level)), None if guess is None else self.place(guess))
+        tie = min(1 + (strictly >> TIES), self.points - strictly)
+        if strictly + tie < self.points and not self.beats(level, _at(self.number, self.point(strictly + tie))):
+            tie = self._count(lambda value: not self.beats(level, value), None) - strictly
+        return -math.log((self.points - min(strictly, self.points - 0.5)) / self.points), tie / self.points
 
     def _count(self, truth: Callable[[Any], bool], around: int | None) -> int:
         """How many points, the best ones, make it true; to nine digits.  ``around`` is a guess."""
