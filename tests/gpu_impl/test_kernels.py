@@ -5,9 +5,7 @@ the last one short, in buffers wider than the vocabulary.
 """
 
 import importlib
-import os
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,16 +30,10 @@ every_kernel = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def interpreter() -> Iterator[None]:
-    """Triton decides when a kernel is defined; what is set here is gone when other tests run."""
-    before = os.environ.get("TRITON_INTERPRET")
-    os.environ["TRITON_INTERPRET"] = "1"
+def interpreted() -> None:
+    """Under the interpreter, as tests/conftest.py asks before Triton is imported."""
     for module in MODULES:
         importlib.import_module(f"draftproof.gpu_impl.kernels.{module}")
-    yield
-    del os.environ["TRITON_INTERPRET"]
-    if before is not None:
-        os.environ["TRITON_INTERPRET"] = before
 
 
 @pytest.fixture(autouse=True)
