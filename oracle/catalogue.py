@@ -50,12 +50,21 @@ TIERS = ("smoke", "standard")
 
 
 def suiting(subject: Subject, tier: str = "standard") -> list[Instance]:
-    """The instances that suit the subject: all of them, or for the smoke tier the first of every kind of fault.  Raises ValueError for another."""
+    """The instances that suit the subject: all of them, or for the smoke tier the first of every kind of fault.
+
+    To one that takes trees the smoke tier puts trees, the first of every kind and of every drafting scheme: chains would not show what goes wrong
+    between siblings.  Raises ValueError for another tier.
+    """
     if tier not in TIERS:
         raise ValueError(f"tier must be one of {', '.join(TIERS)}, not {tier!r}")
     suited = [instance for instance in catalogue() if suits(subject, instance)]
-    first = {kind: instance.name for instance in reversed(suited) for kind in instance.source["kinds"]}
-    return suited if tier == "standard" else [instance for instance in suited if instance.name in first.values()]
+    if tier == "standard":
+        return suited
+    by_worth = sorted(suited, key=lambda instance: instance.is_chain) if subject.shape == "tree" else suited
+    first = {kind: instance.name for instance in reversed(by_worth) for kind in instance.source["kinds"]}
+    if subject.shape == "tree":
+        first |= {instance.scheme_name: instance.name for instance in reversed(by_worth)}
+    return [instance for instance in suited if instance.name in first.values()]
 
 
 def _entry(name: str, kinds: str, note: str, target: Rows, draft: Rows | None, scheme: str, children: Sequence[int]) -> dict[str, Any]:

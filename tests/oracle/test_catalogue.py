@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from draftproof.oracle.catalogue import catalogue, find
-from draftproof.oracle.faults import FAULTS
+from draftproof.oracle import check
+from draftproof.oracle.catalogue import catalogue, find, suiting
+from draftproof.oracle.faults import FAULTS, siblings
 from draftproof.oracle.subjects import Subject
 from draftproof.reference.instances import load
 
@@ -47,3 +48,10 @@ def test_find() -> None:
 def test_faults_show_on_instances_of_the_catalogue() -> None:
     names = {instance.name for instance in catalogue()}
     assert {fault.instance for fault in FAULTS if isinstance(fault.subject, Subject) and fault.instance != "bonus token"} <= names
+
+
+def test_the_smoke_tier_puts_siblings_to_one_that_takes_trees() -> None:
+    """A fault between siblings is invisible on chains."""
+    names = [instance.name for instance in suiting(siblings.residual_not_updated, "smoke")]
+    assert {"tree-siblings", "tree-siblings-with-replacement", "tree-ragged-by-draw"} <= set(names) and len(names) < 20
+    assert check(siblings.residual_not_updated, ["tree-siblings"]).outcome == "nonconform"
