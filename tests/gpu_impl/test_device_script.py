@@ -17,6 +17,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
                           timeout=600)
 
 
+@pytest.mark.slow
 def test_dry_run_goes_through_the_kernels(tmp_path: Path) -> None:
     done = run("--dry", "--out", str(tmp_path / "device.json"))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -165,7 +165,7 @@ def test_what_does_not_suit_is_an_error_and_never_a_pass(lift: str, said: str) -
 
 
 def test_all_leaves_out_what_does_not_suit_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["draftproof.oracle.check"], "ALL", ("vocabulary-33", "padded", "captured"))
+    monkeypatch.setattr(sys.modules["draftproof.oracle.plan"], "ALL", ("vocabulary-33", "padded", "captured"))
     report = check(RIGHT, [find("chain-one-draft")], lifts=["all"])
     assert report.outcome == "conform" and "not judged   padded: it takes chains, which have no padding" in str(report)
     assert len(report.as_dict()["not_judged"]) == 2

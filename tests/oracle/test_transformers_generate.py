@@ -30,9 +30,10 @@ def distance(report: Report) -> float:
     return max(verdict.number or 0.0 for verdict in exactness)
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"num_assistant_tokens": 1}, {"assistant_confidence_threshold": 0.9}, {"prompt_lookup_num_tokens": 2}], ids=str
-)
+LONGER = [pytest.param(each, marks=pytest.mark.slow) for each in ({"num_assistant_tokens": 1}, {"assistant_confidence_threshold": 0.9})]
+
+
+@pytest.mark.parametrize("settings", [{}, *LONGER, {"prompt_lookup_num_tokens": 2}], ids=str)
 def test_it_is_lossless_however_it_drafts(settings: dict[str, Any]) -> None:
     report = judged(SHORT, **settings)
     assert report.outcome == "conform" and distance(report) < 1e-6, report

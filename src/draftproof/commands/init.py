@@ -21,7 +21,8 @@ def verify(drafts, declared, target):
         p = target[0, position]  # the target's law here; q: the law that the token was drawn from, None where it was no draw
         q = declared[0, position] if declared is not None else [t == token for t in range(len(p))]
         if random.random() * q[token] >= p[token]:
-            rejected = random.choices(range(len(p)), [max(a - b, 0) for a, b in zip(p, q)])
+            residual = [max(a - b, 0) for a, b in zip(p, q)]
+            rejected = random.choices(range(len(p)), residual if any(residual) else p)
             return [block + rejected + [-1] * (len(drafts[0]) - len(block))], [len(block)]
         block.append(token)
     bonus = random.choices(range(target.shape[2]), target[0, -1])
