@@ -69,10 +69,10 @@ def _place(about: Mapping[str, Any]) -> dict[str, Any]:
 def summary(report: Report) -> str:
     """Markdown: the outcome, a table of subjects by verdicts, and each finding."""
     kinds = [kind for kind in KINDS if any(verdict.verdict == kind for verdict in report.verdicts)]
-    rows = [f"## draftproof: {report.outcome}", "", _line("subject", "outcome", *kinds), "|---" * (len(kinds) + 2) + "|"]
+    rows = [f"## draftproof: {report.said}", "", _line("subject", "outcome", *kinds), "|---" * (len(kinds) + 2) + "|"]
     for subject in report.subjects[:MOST_ROWS]:
         part = report.of(subject)
-        rows.append(_line(markdown(subject), part.outcome, *(_counts(part, kind) for kind in kinds)))
+        rows.append(_line(markdown(subject), part.said, *(_counts(part, kind) for kind in kinds)))
     if len(report.subjects) > MOST_ROWS:
         rows.append(f"\n{len(report.subjects) - MOST_ROWS} more subjects are in the report.")
     told = [line for subject in report.subjects for line in _told(report.of(subject))]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from .plain_text import plain
-from .report import Failure, Report
+from .report import Failure, Report, sampled_only
 from .verdicts import Verdict
 
 LONGEST = 20_000
@@ -51,6 +51,8 @@ def _of(verdict: Verdict) -> ElementTree.Element:
     name = f"{verdict.verdict} on {verdict.instance}"
     case = _case(verdict.subject, name, MEANS[verdict.outcome], verdict.outcome, verdict.message, verdict.effort)
     said = [f"not judged: {what}: {why}" for what, why in verdict.details.get("not judged", {}).items()] + list(verdict.notes)
+    if known := sampled_only([verdict]):
+        said.append(f"conform{known}; read: {verdict.effort}")
     if said:
         ElementTree.SubElement(case, "system-out").text = plain("\n".join(said), LONGEST, keep="\n")
     return case

@@ -183,7 +183,7 @@ class _Judge:
         message += f", where {bits}-bit uniforms alone make {found.ideal:.2g}" if found.ideal > limit / 10 else ""
         message += f"; the largest relative error of a token is {found.worst:.2g}, of token {found.worst_token}"
         if found.never_example is not None:
-            message += f"; about {found.never:.0f} tokens of mass {found.never_mass:.2g} in all, such as {found.never_example}, are never drawn"
+            message += f"; about {found.never:.0f} tokens of mass {min(found.never_mass, 1.0):.2g} in all (an estimate), such as {found.never_example}, are never drawn"
             outcome = "nonconform" if found.never_mass > limit else outcome
         if found.none_mass:
             said = f"the first or the last uniforms draw tokens of no mass, with probability {found.none_mass:.2g}"
@@ -191,6 +191,11 @@ class _Judge:
                 outcome, message = "nonconform", f"{said}; {message}"
             else:
                 notes.append(said)
+        if outcome == "nonconform" and (found.never_example is not None or off - four > limit):
+            coarse = bits < 53 and found.ideal > limit
+            cdf = off - four > 2 * found.ideal
+            parts = ["uniforms of 53 bits (float64)"] * coarse + ["a CDF summed and searched in float64"] * (cdf or not coarse)
+            message += f"; what helps: {' and '.join(parts)}"
         effort = f"{found.looked_at} tokens' intervals of the uniform, {found.points} uniforms"
         return self._verdict(self.large, outcome, "implied law", off, message, effort, notes=tuple(notes), details=asdict(found))
 

@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ from .subjects import loadable
 from .verdicts import Verdict
 
 EXIT_CODES = {"conform": 0, "nonconform": 1, "error": 2, "inconclusive": 3}
+WRONG = ("error", "nonconform", "inconclusive")
+"""Outcomes that are no pass, worst first."""
+
 LIFTED = " lifted by "
 """Between the name of an instance and that of its lift."""
 
@@ -82,6 +86,11 @@ class Report:
             return "error"
         outcomes = {verdict.outcome for verdict in self.verdicts}
         return next((outcome for outcome in ("nonconform", "inconclusive") if outcome in outcomes), "conform")
+
+    @property
+    def said(self) -> str:
+        """The outcome, and of conform what of it rests on sampling."""
+        return f"conform{sampled_only(self.verdicts)}" if self.outcome == "conform" else self.outcome
 
     @property
     def exit_code(self) -> int:
@@ -163,7 +172,7 @@ def lines(report: Report) -> Iterable[str]:
     """The report as plain text: a line per subject and verdict kind, then each failure with what went wrong and how to see it again."""
     for subject in report.subjects:
         part = report.of(subject)
-        yield f"{part.outcome:<12} {subject}"
+        yield f"{part.said:<12} {subject}"
         for kind in KINDS:
             yield from _kind(part, kind)
         yield from _not_judged(part)
@@ -177,7 +186,8 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     if not verdicts:
         return
     counts = {outcome: sum(verdict.outcome == outcome for verdict in verdicts) for outcome in (*EXIT_CODES, "not judged")}
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    known = {"conform": sampled_only(verdicts)}
+    said = ", ".join(f"{count} {outcome}{known.get(outcome, '')}" for outcome, count in counts.items() if count)
     ways = ", ".join(sorted({verdict.way for verdict in verdicts}))
     worst = max(verdicts, key=lambda verdict: verdict.number or 0.0)
     yield f"  {kind:<12} {said}   read by {ways}   {KINDS[kind]} {worst.number:.3g}"
@@ -188,6 +198,13 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     if notes:
         instance, note = notes[0]
         yield f"  {'':<12} {len(notes)} boundary notes, first on {instance}: {note}"
+
+
+def sampled_only(verdicts: Sequence[Verdict]) -> str:
+    """" (7 of 22 only to 2e-2, by sampling)", to stand behind "conform": lossless as far as sampling tells; empty where everything was read."""
+    held = [verdict for verdict in verdicts if verdict.verdict == "exactness" and verdict.outcome == "conform"]
+    limits = [verdict.limit for verdict in held if verdict.way == "sample" and verdict.limit is not None and (verdict.number or 0.0) <= verdict.limit]
+    return f" ({len(limits)} of {len(held)} only to {Decimal(str(max(limits))):e}, by sampling)" if limits else ""
 
 
 def _not_judged(part: Report) -> Iterable[str]:
@@ -278,7 +295,7 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
 
     shown = Table(title="draftproof", title_justify="left")
     for column in ("subject", "outcome", "read by", "instances", "largest TV"):
-        shown.add_column(column, overflow="fold", no_wrap=column == "outcome")
+        shown.add_column(column, overflow="fold", min_width=12 if column == "outcome" else None)
     for subject in report.subjects:
         part = report.of(subject)
         exactness = [verdict for verdict in part.verdicts if verdict.verdict == "exactness"]
@@ -287,7 +304,7 @@ def table(report: Report, expected: dict[str, str] | None = None) -> Any:
         colour = "green" if part.outcome == wanted else "red"
         shown.add_row(
             subject.rpartition(":")[2],
-            f"[{colour}]{part.outcome}[/]",
+            f"[{colour}]{part.said}[/]",
             ", ".join(sorted({verdict.way for verdict in part.verdicts if verdict.verdict != "invariance"})),
             str(len({verdict.instance for verdict in part.verdicts})),
             "" if worst is None else f"{worst:.2g}",

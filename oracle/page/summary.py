@@ -3,7 +3,7 @@
 from collections import Counter
 
 from ..plain_text import plain
-from ..report import EXIT_CODES, Report
+from ..report import EXIT_CODES, WRONG, Report
 from .elements import Child, Html, tag, text
 from .figures import counted
 from .results import Results
@@ -25,10 +25,6 @@ MEANING = {
     "inconclusive": "Neither right nor wrong could be shown; give it more time or more blocks.",
     "error": "Something kept a subject from being judged; that is never a pass.",
 }
-
-
-WRONG = ("error", "nonconform", "inconclusive")
-"""Outcomes that are no pass, worst first."""
 
 
 def outcomes(report: Report) -> dict[str, str]:
@@ -61,7 +57,7 @@ def header(results: Results) -> Html:
     if not results.runs:
         return tag("header", bar, tag("h1", "Verifiers and budgets compared"))
     report = results.report
-    heading = tag("h1", badge(report.outcome, report.outcome.capitalize()), " ", tag("span", _sentence(report), class_="sentence"))
+    heading = tag("h1", badge(report.outcome, report.said.capitalize()), " ", tag("span", _sentence(report), class_="sentence"))
     return tag("header", bar, heading, tag("p", MEANING[report.outcome], " ", _size(report), class_="lead"))
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .scripted import Explorer, Odds, exact_weights
+from .scripted import REUSED, Explorer, Odds, exact_weights
 
 if TYPE_CHECKING:
     from .arithmetic import Number
@@ -297,7 +297,7 @@ def _script(racing: Sequence[Number], begun: bool = False) -> Explorer:
         script.refuse("combines two uniforms: a race between numbers made of the same one")
     for uniform in uniforms:
         if uniform.race is not None and not (begun and uniform.race.beats):
-            script.refuse("a race between numbers one of which has raced before")
+            script.refuse(f"a race between numbers one of which has raced before{REUSED}")
         if uniform.hi - uniform.lo + 1 != uniform.scale:
-            script.refuse("a race between numbers one of which was compared before")
+            script.refuse(f"a race between numbers one of which was compared before{REUSED}")
     return script

@@ -15,6 +15,9 @@ from .arithmetic import MOST_VALUES, Number
 from .refused import Refused
 from .uniforms import CHANGED, Derived, Grid, Uniform
 
+REUSED = "; noise that decides twice is kind C (draftproof explain C)"
+"""Why a reading is refused may be what is wrong with the verifier."""
+
 DISCRETE = -1  # stands for the uniform of a discrete draw
 
 
@@ -134,7 +137,7 @@ class Explorer(Run):
         if uniform.drawn is not self.drawn or active is not self:
             self.refuse("a uniform that outlived the run that drew it")
         if uniform.race is not None:
-            self.refuse("uses the noise of a race once more")
+            self.refuse(f"uses the noise of a race once more{REUSED}")
         return self._branch(uniform.index, cut)
 
     def _branch(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None = None) -> int:

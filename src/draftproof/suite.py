@@ -74,6 +74,14 @@ class Conformance:
         part = type(report)(found, report.errors, report.settings)
         return f"{verdict} on {instance}\n{part}"
 
+    def known(self, instance: str, verdict: str) -> str:
+        """What a conform verdict rests on where that is sampling; empty elsewhere."""
+        from draftproof.oracle.report import sampled_only
+
+        found = [one for one in self.judge(instance).verdicts if one.verdict == verdict]
+        said = sampled_only(found)
+        return f"{verdict} on {instance}: conform{said}" if said else ""
+
 
 def conformance(
     *,
@@ -108,6 +116,8 @@ def conformance(
                 pytest.fail(f"nothing can be judged: {draftproof_instance}", pytrace=False)
             if complaint := judged.complaint(draftproof_instance, draftproof_verdict):
                 pytest.fail(complaint, pytrace=False)
+            if known := judged.known(draftproof_instance, draftproof_verdict):
+                print(known)  # pytest -rP shows it
 
         for name in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(test, name, getattr(provide, name))

@@ -3,14 +3,19 @@
 import io
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from draftproof.cli import main
 from draftproof.oracle import Report, check
+from draftproof.oracle.annotations import summary
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.faults import chains
+from draftproof.oracle.junit import junit
+from draftproof.oracle.page import page
+from draftproof.oracle.page.results import Results, Run
 from draftproof.oracle.report import Failure, see_again, table
 from draftproof.oracle.verdicts import Verdict
 
@@ -84,3 +89,16 @@ def test_table() -> None:
     Console(file=out, width=200).print(table(Report([verdict("nonconform"), verdict(subject="other:verify")]), {"engine:verify": "nonconform"}))
     text = out.getvalue()
     assert "verify" in text and "nonconform" in text and "0.25" in text
+
+
+def test_what_rests_on_sampling_is_said_wherever_it_conforms() -> None:
+    read, sampled = verdict(), replace(verdict(way="sample", instance="chain-block"), number=0.015, limit=0.02)
+    said = "conform (1 of 2 only to 2e-2, by sampling)"
+    report = Report([read, sampled])
+    assert str(report).splitlines()[0] == f"{said} engine:verify" and f"2 {said}" in str(report)
+    assert said in summary(report).replace("\\", "")
+    assert f"C{said[1:]}" in page(Results([Run("report.json", report)]))
+    assert b"conform (1 of 1 only to 2e-2, by sampling)" in junit(report)
+    assert "by sampling" not in str(Report([read])) and b"by sampling" not in junit(Report([read]))
+    wrong = Report([sampled, verdict("nonconform")])
+    assert wrong.said == "nonconform" and str(wrong).startswith("nonconform   engine:verify")
