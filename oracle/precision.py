@@ -183,7 +183,8 @@ class _Judge:
         message += f", where {bits}-bit uniforms alone make {found.ideal:.2g}" if found.ideal > limit / 10 else ""
         message += f"; the largest relative error of a token is {found.worst:.2g}, of token {found.worst_token}"
         if found.never_example is not None:
-            message += f"; about {found.never:.0f} tokens of mass {min(found.never_mass, 1.0):.2g} in all (an estimate), such as {found.never_example}, are never drawn"
+            mass = min(found.never_mass, 1.0)  # the estimate may exceed it
+            message += f"; about {found.never:.0f} tokens of mass about {mass:.2g} in all, such as {found.never_example}, are never drawn"
             outcome = "nonconform" if found.never_mass > limit else outcome
         if found.none_mass:
             said = f"the first or the last uniforms draw tokens of no mass, with probability {found.none_mass:.2g}"

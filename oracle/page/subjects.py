@@ -78,7 +78,8 @@ def controls(results: Results) -> Html | None:
 
 
 def _row(name: str, subject: str, outcome: str, part: Report, kinds: Sequence[str]) -> Html:
-    first = tag("th", badge(outcome, part.said if outcome == "conform" else None), " ", tag("a", tag("code", text(subject, 120)), href=f"#{name}"), scope="row", role="rowheader")
+    mark = badge(outcome, part.said if outcome == "conform" else None)
+    first = tag("th", mark, " ", tag("a", tag("code", text(subject, 120)), href=f"#{name}"), scope="row", role="rowheader")
     cells = [tag("td", _counts(part, kind), data_label=_short(kind), role="cell") for kind in kinds]
     return tag("tr", first, *cells, role="row", data_outcome=outcome, data_subject=plain(subject, 200).lower())
 
@@ -98,7 +99,8 @@ def _counts(part: Report, kind: str) -> Child:
 def _details(name: str, subject: str, outcome: str, part: Report, kinds: Sequence[str] | None) -> Html:
     """What it declares, errors, what was not judged, boundary notes, and the verdict on every instance."""
     instances = len({verdict.instance for verdict in part.verdicts})
-    summary = [badge(outcome, part.said if outcome == "conform" else None), " ", tag("code", text(subject, 120), class_="name"), tag("span", f" {counted(instances, 'instance')}", class_="quiet")]
+    mark = badge(outcome, part.said if outcome == "conform" else None)
+    summary = [mark, " ", tag("code", text(subject, 120), class_="name"), tag("span", f" {counted(instances, 'instance')}", class_="quiet")]
     return details(
         summary,
         _declared(part.about.get(subject, {})),
