@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from draftproof.reference.blocks import block_law
-from draftproof.reference.growth import BlockLaw, expected_length, total_variation, violations
+from draftproof.reference.growth import BlockLaw, expected_length, extensions, total_variation, violations
 from draftproof.reference.instances import Instance, InstanceError
-from draftproof.reference.models import MissingRow, Model
+from draftproof.reference.laws import ZERO
+from draftproof.reference.models import MissingRow, Model, spell
 from draftproof.reference.rational import fraction, rational
 from draftproof.reference.verifiers import family
 
@@ -113,4 +114,20 @@ def described(name: str, law: BlockLaw, target: Model, exact: bool | None, first
             if mass
         ],
         "first_violation": first,
+        "next_tokens": next_tokens(law, target),
     }
+
+
+def next_tokens(law: BlockLaw, target: Model) -> list[dict[str, Any]]:
+    """After each prefix that a block extends, each next token: what it is emitted with, what it should be, exactly; the worst rows first.
+
+    ``off`` = R(s a) - n(s) p(a|s) as in ``reference.growth``: the difference times how often a block gets there.  Raises what ``target`` raises.
+    """
+    rows = list[tuple[Any, dict[str, Any]]]()
+    for prefix, tokens in extensions(law).items():
+        reached, row = sum(tokens.values(), ZERO) if prefix else ZERO + 1, target(prefix)
+        for token in sorted({*tokens, *row}):
+            emitted = tokens.get(token, ZERO)
+            off, shown = emitted - reached * row[token], (str(row[token]), str(emitted / reached))
+            rows.append((off, {"prefix": spell(prefix), "token": token, "should_be": shown[0], "emitted": shown[1], "off": str(off)}))
+    return [row for _, row in sorted(rows, key=lambda one: -abs(one[0]))]

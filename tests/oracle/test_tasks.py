@@ -28,6 +28,16 @@ def test_law_of_a_fault() -> None:
     assert (first["prefix"], first["token"]) == ("", 0) and float(Fraction(first["emitted"])) == pytest.approx(0.35)
 
 
+def test_next_tokens_beside_the_target() -> None:
+    """Worst rows first; a fault in the residual moves two tokens at the root and nothing else, a right rule moves nothing."""
+    rows = law("chain-one-draft", f"{CHAINS}:residual_is_target")["next_tokens"]
+    off = [abs(float(Fraction(row["off"]))) for row in rows]
+    assert off == sorted(off, reverse=True) and off[0] == pytest.approx(0.15) and max(off[3:]) < 1e-6
+    assert (rows[0]["prefix"], rows[0]["token"], float(Fraction(rows[0]["should_be"]))) == ("", 0, pytest.approx(0.5))
+    assert float(Fraction(rows[0]["emitted"])) == pytest.approx(0.35)
+    assert {row["off"] for row in reference_law("chain-one-draft", "token")["next_tokens"]} == {"0"}
+
+
 def test_law_of_a_lossy_rule_is_not_exact() -> None:
     assert law("chain-one-draft", "draftproof.oracle.controls.rules:typical_acceptance")["exact"] is False
 

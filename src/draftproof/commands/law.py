@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from .common import SUBJECT_HELP, complain, decimal, positive, seed, short
@@ -39,6 +41,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+MOST_ROWS = 40
+"""Rows of the comparison that are printed; all of them are in the JSON."""
+
+
+def _beside_target(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The target's law of the next token beside the subject's, worst first."""
+    yield f"{'after':<12} {'token':>5}   {'should be':>12} {'is':>12} {'difference':>13}   of all blocks"
+    for row in rows[:MOST_ROWS]:
+        should, emitted = Fraction(row["should_be"]), Fraction(row["emitted"])
+        numbers = f"{float(should):>12.9f} {float(emitted):>12.9f} {float(emitted - should):>+13.3g}   {float(Fraction(row['off'])):+.3g}"
+        yield f"{row['prefix'] or 'the root':<12} {row['token']:>5}   {numbers}"
+    if len(rows) > MOST_ROWS:
+        yield f"and {len(rows) - MOST_ROWS} rows that differ by less (--json has them all)"
+
+
 def _described(found: dict[str, Any]) -> str:
     shown = decimal if "way" in found else short  # a reference's numbers are exact, a subject's are those of floating point rows
     yes = "not told apart from lossless" if found.get("way") == "sample" else "lossless"
@@ -51,6 +68,8 @@ def _described(found: dict[str, Any]) -> str:
         after = f'after "{first["prefix"]}"' if first["prefix"] else "at the root"
         emitted, should = shown(first["emitted"]), shown(first["should_be"])
         out.append(f"{after} the next token should be {first['token']} with probability {should}; it is {emitted}")
-    out.append("")
+    if "way" in found or found["exact"] is False:
+        out += ["", *_beside_target(found["next_tokens"])]
+    out += ["", *(["the law of the block:"] if "way" in found else [])]
     out += [f"{' '.join(map(str, block['tokens'])):<16} {shown(block['probability'])}" for block in found["blocks"]]
     return "\n".join(out)
