@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from draftproof.reference.instances import Instance
 from draftproof.reference.models import MissingRow
@@ -59,7 +60,8 @@ def plan(
         for instance, lift in tasks:
             name = f"{instance.name}{LIFTED}{lift}" if lift else instance.name
             items.append(Item(one.name, name, partial(judge_, name, instance, lift, lift in (lifts or ()))))
-    return Plan(items, settings if lifts is None else {**settings, "lifts": lifts}, time_limit)
+    part: dict[str, Any] = {"lifts": lifts} if lifts is not None else {"tier": tier} if given is None and tier == "smoke" else {}
+    return Plan(items, settings | part, time_limit)
 
 
 def _tasks(subject: Subject, given: list[Instance] | None, lifts: Iterable[str] | None, tier: str) -> list[tuple[Instance, str]]:

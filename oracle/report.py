@@ -173,6 +173,9 @@ def lines(report: Report) -> Iterable[str]:
     for subject in report.subjects:
         part = report.of(subject)
         yield f"{part.said:<12} {subject}"
+        if part.settings.get("tier") == "smoke":
+            judged = len({verdict.instance for verdict in part.verdicts})
+            yield f"  {'smoke tier':<12} {judged} instances, one for each kind of fault; --tier standard judges on the whole catalogue"
         for kind in KINDS:
             yield from _kind(part, kind)
         yield from _not_judged(part)
@@ -189,7 +192,8 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     known = {"conform": sampled_only(verdicts)}
     said = ", ".join(f"{count} {outcome}{known.get(outcome, '')}" for outcome, count in counts.items() if count)
     ways = ", ".join(sorted({verdict.way for verdict in verdicts}))
-    worst = max(verdicts, key=lambda verdict: verdict.number or 0.0)
+    settled = [verdict for verdict in verdicts if verdict.outcome != "inconclusive"] or verdicts
+    worst = max(settled, key=lambda verdict: verdict.number or 0.0)
     yield f"  {kind:<12} {said}   read by {ways}   {KINDS[kind]} {worst.number:.3g}"
     sampled = [verdict for verdict in verdicts if "sampled because" in verdict.effort]
     if sampled and kind == "exactness":

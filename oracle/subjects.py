@@ -14,6 +14,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,9 @@ Rows = Literal["probs", "log_probs", "logits"]
 Randomness = Literal["internal", "generator", "uniforms", "seeds"]
 
 CLAIMS = ("lossless", "conditionally_optimal", "optimal_on_chains", "optimal_on_fixed_trees", "lossy")
+
+MOST_NAMES = 8
+"""Names that an error lists."""
 
 
 class SubjectError(Exception):
@@ -116,6 +120,12 @@ class Subject:
 def tree(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
     """Decorator: declare a tree-shaped subject, e.g. ``@tree(family="traversal", randomness="uniforms")``.
 
+    It is called as ``function(tokens, parents, valid, target, declared, uniforms)`` with B trees of N nodes, node 0 their root:
+    tokens, parents int64 [B, N], valid bool [B, N], target [B, N, V] (the row after each node), declared [B, N, V] (the row that each node was
+    drafted from; None where drafts were not sampled), uniforms [B, M] (or ``generator``, or ``seeds`` [B], or nothing: ``randomness``).
+    It returns blocks int64 [B, D + 1], the accepted drafts, one bonus token and then -1, and how many drafts were accepted, int64 [B].
+    With ``batched=False`` it is called with B = 1.
+
     ``declares``: fields of ``draftproof.Subject`` (family, rows, dtype, framework, device, randomness, columns, order, layout, uniforms_dtype,
     batched, rows_per_draft, overwrites, temperature, top_k, top_p, claims, name); its help says what each means.  Raises SubjectError on
     a wrong one.  The function itself is returned unchanged.
@@ -124,7 +134,12 @@ def tree(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
 
 
 def chain(function: Callable[..., Any] | None = None, /, **declares: Any) -> Any:
-    """Decorator: declare a chain-shaped subject, e.g. ``@chain(family="token", rows="logits")``; ``declares`` as for ``tree``."""
+    """Decorator: declare a chain-shaped subject, e.g. ``@chain(family="token", rows="logits")``; ``declares`` as for ``tree``.
+
+    It is called as ``function(drafts, declared, target, uniforms)`` with B chains of D drafts: drafts int64 [B, D], declared [B, D, V] (the row that
+    each draft was sampled from; None where drafts were not sampled), target [B, D + 1, V], uniforms [B, M] as for ``tree``.
+    It returns what a tree-shaped one returns.
+    """
     return _decorate(function, {"shape": "chain", **declares})
 
 
@@ -204,15 +219,28 @@ def _find(place: str) -> Any:
     if not colon or not module_name or not attribute:
         from . import adapters
 
+        if place.endswith(".py"):
+            raise SubjectError(f"{place!r} names no function: give {place}:callable{_among(_import(place))}")
         engines = ", ".join(adapters.ADAPTERS)
-        raise SubjectError(f"{place!r} is not a subject: give module:callable, module:callable@family, gpu_impl, or an engine ({engines})")
+        forms = "module:callable, path/file.py:callable, either with @family after it"
+        raise SubjectError(f"{place!r} is not a subject: give {forms}, gpu_impl, or an engine ({engines})")
     found: Any = _import(module_name)
     for part in attribute.split("."):
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise SubjectError(f"{module_name} has no {attribute!r}") from None
+            raise SubjectError(f"{module_name} has no {attribute!r}{_among(found, part)}") from None
     return found
+
+
+def _among(module: Any, wrong: str = "") -> str:
+    """"; it has a, b": what is declared as a subject there, else its public functions; one that is spelled like ``wrong`` comes first."""
+    own = {name: value for name, value in vars(module).items() if not name.startswith("_") and callable(value)} if hasattr(module, "__dict__") else {}
+    declared = [name for name, value in own.items() if isinstance(value, Subject) or hasattr(value, "__draftproof__")]
+    names = declared or [name for name, value in own.items() if getattr(value, "__module__", None) == getattr(module, "__name__", "")]
+    names.sort(key=lambda name: name not in get_close_matches(wrong, names))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"; it has {', '.join(names[:MOST_NAMES])}{more}" if names else ""
 
 
 def loadable(name: str) -> bool:

@@ -78,7 +78,7 @@ ADAPTERS: Mapping[str, Adapter] = {
         "cuda",
     ),
     "flashinfer": Adapter("flashinfer", ("flashinfer.sampling:chain_speculative_sampling",), CUDA, {}, "cuda"),
-    "eagle": Adapter("eagle", ("eagle.model.utils:evaluate_posterior",), "a checkout of SafeAILab/EAGLE on the path", {}),
+    "eagle": Adapter("eagle", ("eagle.model.utils:evaluate_posterior",), "it needs a checkout of SafeAILab/EAGLE on the path", {}),
 }
 
 

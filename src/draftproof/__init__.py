@@ -1,5 +1,14 @@
 """draftproof: exact checking of speculative-decoding verifiers.
 
+    @draftproof.chain(family="token")     # or @draftproof.tree: their help says how a verifier is called
+    def verify(drafts, declared, target): ...
+
+    print(draftproof.check(verify))                     # the same: draftproof check file.py:verify
+
+chain, tree          declare a verifier                 drafter, generator   declare a drafter, a whole generation loop
+check                judge it, and return a Report      conformance          the same as pytest tests
+Report, Subject      what they return                   SubjectError         what is wrong with a subject
+
 Public names are loaded from their module on first use, so `import draftproof` stays cheap.
 """
 import importlib as _importlib

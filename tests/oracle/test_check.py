@@ -348,3 +348,10 @@ def test_the_subjects_own_seed_may_be_ours() -> None:
 
     report = check(Subject(verify, "own", shape="chain", framework="numpy", batched=False), ["chain-one-draft"], time_limit=6)
     assert report.outcome in ("conform", "inconclusive"), report
+
+
+def test_a_report_of_the_smoke_tier_says_so() -> None:
+    report = check(arrays("chain")(right), tier="smoke", way="sample", time_limit=0.2)
+    judged = len({verdict.instance for verdict in report.verdicts})
+    assert report.settings["tier"] == "smoke" and f"{judged} instances, one for each kind of fault" in str(report)
+    assert "smoke tier" not in str(check(arrays("chain")(right), ONE, tier="smoke", way="sample", time_limit=0.2))

@@ -93,6 +93,7 @@ def test_load_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "quits.py").write_text("raise SystemExit('no licence')\n")
     (tmp_path / "typo.py").write_text("def verify(:\n")
     (tmp_path / "number.py").write_text("number = 3\n")
+    (tmp_path / "two.py").write_text("import draftproof\n\ndef helper(): ...\n\n@draftproof.chain\ndef verify(drafts, declared, target): ...\n")
     for spec, said in {
         "engine": "'engine' is not a subject: give module:callable",
         ":verify": "':verify' is not a subject",
@@ -102,6 +103,8 @@ def test_load_says_what_is_missing(tmp_path: Path) -> None:
         f"{tmp_path}/typo.py:verify": "SyntaxError",
         f"{tmp_path}/number.py:verify": "has no 'verify'",
         f"{tmp_path}/number.py:number": "3 is not callable",
+        f"{tmp_path}/two.py": f"names no function: give {tmp_path}/two.py:callable; it has verify",
+        f"{tmp_path}/two.py:verfy": "has no 'verfy'; it has verify",
         "draftproof.oracle.faults.chains:always_accepts@tokens": "unknown verifier 'tokens'",
         "draftproof.oracle.faults.chains:always_accepts@": "names no family after the @; known: predraw_follow",
         "gpu_impl.telepathy": "gpu_impl.telepathy is not in gpu_impl; it has gpu_impl.predraw_follow",
