@@ -4,8 +4,8 @@ import math
 import torch
 from torch import Tensor
 
+from .checks import check_logits
 from .lazy_rows import LazyRows
-from .marginals import check_logits
 
 LOG2E = math.log2(math.e)
 NUCLEUS = 1024  # the most probable tokens are sorted first; the whole row only where they do not hold top_p
