@@ -12,7 +12,7 @@ STAMP   := $(VENV)/.installed
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint docs proofs rocq clean
+.PHONY: help run test test-all lint docs kernels proofs rocq clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target what; do \
@@ -33,6 +33,9 @@ lint: $(STAMP)  ## ruff and mypy
 
 docs: $(STAMP)  ## build the site in out/site, warnings being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # not --quiet, with which nothing counts as a warning
+
+kernels: $(STAMP)  ## compile every Triton kernel for sm_80 and sm_90: registers and spills, none allowed; no GPU needed
+	$(BIN)/python -W ignore -m draftproof.gpu_impl.kernels.ahead
 
 ROCQ := make coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-mathcomp-zify
 # whether they are there, however they were installed

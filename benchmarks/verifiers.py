@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from speed_cases import Case, Shape, greedy_drafts, make
@@ -53,17 +54,16 @@ def ours(name: str, case: Case) -> Call:
 def rows_read(call: Call, turn: int) -> list[torch.Tensor]:
     """The rows of logits that a call reads, in order."""
     found = []
-    original = trees.read
 
-    def spy(rows: Any, batch: int, node: int) -> Any:
-        found.append(rows.logits[batch, node])
-        return original(rows, batch, node)
+    def spy(original: Callable[..., Any]) -> Callable[..., Any]:
+        def read(rows: Any, batch: int, node: int, *token: int) -> Any:
+            found.append(rows.logits[batch, node])
+            return original(rows, batch, node, *token)
 
-    trees.read = spy
-    try:
+        return read
+
+    with patch.object(trees, "read", spy(trees.read)), patch.object(trees, "mass", spy(trees.mass)):
         call(turn)
-    finally:
-        trees.read = original
     return found
 
 

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from .trees import edges
 
-PROBABILITY_DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 SUM_TOLERANCE = 1e-2  # a bfloat16 row is off by up to 2^-9, a row of logits or counts by far more
 
 
@@ -30,7 +30,7 @@ def check_shapes(tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor,
         raise ValueError(f"declared must be {list(target.shape)} like target, got {list(declared.shape)}")
     rows = [("target", target)] if declared is None else [("target", target), ("declared", declared)]
     for name, tensor in rows:
-        if tensor.dtype not in PROBABILITY_DTYPES:
+        if tensor.dtype not in FLOATING:
             raise TypeError(f"{name} must be float64, float32, bfloat16 or float16, got {tensor.dtype}")
     for name, tensor in (("parents", parents), ("valid", valid), *rows):
         if tensor.device != tokens.device:
@@ -73,3 +73,13 @@ def _require(fine: Tensor, fault: str) -> None:
     if not fine.all():
         row, node = (~fine).nonzero()[0].tolist()
         raise ValueError(f"batch row {row}, node {node}: {fault}")
+
+
+def check_logits(logits: Tensor, name: str) -> None:
+    """Raises TypeError or ValueError, with this name, unless they are a floating tensor [B, L, V] with V >= 1."""
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(logits).__name__}")
+    if logits.dim() != 3 or logits.shape[2] < 1:
+        raise ValueError(f"{name} must be [B, L, V] with V >= 1, got {list(logits.shape)}")
+    if logits.dtype not in FLOATING:
+        raise TypeError(f"{name} must be float64, float32, bfloat16 or float16, got {logits.dtype}")

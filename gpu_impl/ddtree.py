@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .marginals import check_logits, read_marginals
+from .checks import check_logits
+from .marginals import read_marginals
 from .selection import Selection, select
 
 FIRST_WIDTH = 128  # tokens of each depth looked at first

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .marginals import check_logits
+from .checks import check_logits
 
 
 class Head(Protocol):

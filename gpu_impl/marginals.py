@@ -4,18 +4,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .kernels.use import LOGITS, MOST_KEPT, on_device
+
 CACHED, STREAMED = 1 << 19, 1 << 26  # logits normalised at a time, on a CPU (what its cache holds) and elsewhere
-LOGIT_DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-
-
-def check_logits(logits: Tensor, name: str) -> None:
-    """Raises TypeError or ValueError, with this name, unless they are a floating tensor [B, L, V] with V >= 1."""
-    if not isinstance(logits, Tensor):
-        raise TypeError(f"{name} must be a tensor, got {type(logits).__name__}")
-    if logits.dim() != 3 or logits.shape[2] < 1:
-        raise ValueError(f"{name} must be [B, L, V] with V >= 1, got {list(logits.shape)}")
-    if logits.dtype not in LOGIT_DTYPES:
-        raise TypeError(f"{name} must be float64, float32, bfloat16 or float16, got {logits.dtype}")
 
 
 @dataclass(frozen=True)
@@ -46,10 +37,8 @@ def read_marginals(logits: Tensor, width: int, surprises: Tensor | None = None) 
 
     ``surprises``: of ``surprise``, where they are known.
     """
-    kept = min(width + 1, logits.shape[2])
-    found, tokens = logits.topk(kept, dim=2)
-    top = found.to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
-    surprises = surprise(logits, top[:, :, 0]) if surprises is None else surprises
+    top, tokens, surprises = _top(logits, min(width + 1, logits.shape[2]), surprises)
+    kept = top.shape[2]
     chain = surprises.cumsum(1)  # a NaN spreads to all later depths
     lawful = chain < torch.inf
     chain = chain.clamp(min=0).where(lawful, torch.inf)
@@ -58,6 +47,17 @@ def read_marginals(logits: Tensor, width: int, surprises: Tensor | None = None) 
         beyond = (chain + (top[:, :, 0].double() - top[:, :, width].double())).where(lawful, torch.inf)
     top = top[:, :, :width].where(lawful.unsqueeze(2), 0)
     return Marginals(tokens[:, :, :width].contiguous(), top, chain, beyond, surprises)
+
+
+def _top(logits: Tensor, kept: int, surprises: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """The ``kept`` largest logits of each row and their tokens [B, L, kept], and the surprises [B, L]."""
+    if on_device(logits) and logits.dtype in LOGITS and kept <= MOST_KEPT:
+        from .kernels.top_tokens import top_tokens
+
+        return top_tokens(logits, kept)
+    found, tokens = logits.topk(kept, dim=2)
+    top = found.to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
+    return top, tokens, surprise(logits, top[:, :, 0]) if surprises is None else surprises
 
 
 def surprise(logits: Tensor, top: Tensor) -> Tensor:

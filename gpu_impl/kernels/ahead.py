@@ -4,10 +4,13 @@
 """
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +25,7 @@ from .recursive_rejection import recursive_rejection_kernel
 from .row_sums import row_sums_kernel
 from .select import select_kernel
 from .sibling_masses import sibling_masses_kernel
+from .top_tokens import merge_tops_kernel, tile_tops_kernel
 from .tree_exit import tree_exit_kernel
 
 KERNELS = {
@@ -33,12 +37,16 @@ KERNELS = {
     "plan_sums": plan_sums_kernel,
     "draw_left": draw_left_kernel,
     "select": select_kernel,
+    "tile_tops": tile_tops_kernel,
+    "merge_tops": merge_tops_kernel,
 }
-CONSTANTS = {"BLOCK": use.BLOCK, "BLOCKS": 128, "NODES": 64, "FRONTIER": 128}
+CONSTANTS = {"BLOCK": use.BLOCK, "BLOCKS": 128, "NODES": 64, "FRONTIER": 128, "TILE": use.BLOCK, "KEPT": 256}
+KINDS = {"logits": "bf16", "probabilities": "fp32"}
+OF_LOGITS = ("select", "tile_tops", "merge_tops")  # which never see probabilities
 INTEGERS = ("tokens", "parents", "blocks", "accepted", "names", "batches", "places", "youngest", "elders", "counts", "drawn",
-            "depth", "rank", "parent")
-SINGLES = ("tops", "gone_tops", "other_tops", "logits")
-SIZES = ("nodes", "vocabulary", "parts", "width", "wanted", "depths")
+            "depth", "rank", "parent", "keys")
+SINGLES = ("tops", "gone_tops", "other_tops", "logits", "values")
+SIZES = ("nodes", "vocabulary", "parts", "width", "wanted", "depths", "kept")
 
 
 class Resources(NamedTuple):
@@ -91,13 +99,19 @@ def resources(binary: bytes) -> Resources:
     return Resources(int(numbers["REG"]), int(numbers["STACK"]) + int(numbers["LOCAL"]), int(numbers["SHARED"]))
 
 
+def _row(wanted: tuple[str, int, str]) -> tuple[Any, ...]:
+    name, capability, kind = wanted
+    return *wanted, *compiled(name, capability, kind == "logits", KINDS[kind])
+
+
 def main() -> None:
     """The named kernels, or all, for sm_80 and sm_90, on bfloat16 logits and on float32 probabilities; exit status 1 if one spills."""
     names = [name for name in sys.argv[1:] if name != "--json"] or list(KERNELS)
-    table = [
-        (name, capability, kind, *compiled(name, capability, kind == "logits", dtype))
-        for name in names for capability in (80, 90) for kind, dtype in (("logits", "bf16"), ("probabilities", "fp32"))
+    wanted = [
+        (name, capability, kind) for name in names for capability in (80, 90) for kind in KINDS if kind == "logits" or name not in OF_LOGITS
     ]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        table = list(pool.map(_row, wanted))
     if "--json" in sys.argv[1:]:
         print(json.dumps(table))
     else:

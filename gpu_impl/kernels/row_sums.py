@@ -33,6 +33,11 @@ def row_sums(rows: use.Rows, batch: Tensor, node: Tensor) -> tuple[Tensor, Tenso
             rows.tensor, batch, node, sums, tops, parts, vocabulary, rows.cold, rows.tensor.stride(0), rows.tensor.stride(1),
             LOGITS=rows.logits, BLOCK=use.BLOCK, num_warps=use.WARPS, maxnreg=use.REGISTERS,
         )
+    return on_one_scale(tops, sums, rows.cold)
+
+
+def on_one_scale(tops: Tensor, sums: Tensor, cold: float) -> tuple[Tensor, Tensor]:
+    """The largest of the tiles' largest logits [n, parts], and the sum of their sums of exponentials, each over its own, over that one."""
     top = tops.amax(1)
-    scale = torch.where(tops == -torch.inf, 0.0, (tops - top.unsqueeze(1)).double() * rows.cold).exp()
+    scale = torch.where(tops == -torch.inf, 0.0, (tops - top.unsqueeze(1)).double() * cold).exp()
     return top, (sums * scale).sum(1)

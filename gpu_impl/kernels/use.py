@@ -12,6 +12,7 @@ BLOCK = 2048  # tokens a tile
 WARPS = 8
 REGISTERS = 255  # the most a thread may take; left alone, the assembler spills some to fit more programs on a core than there are
 MOST_NODES = 1024
+MOST_KEPT = 1024  # tokens of a row in a list that one program sorts
 INTERPRETED = False
 """For tests: kernels serve CPU tensors, too.  Their modules must have been imported with TRITON_INTERPRET=1 set."""
 

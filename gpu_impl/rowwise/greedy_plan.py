@@ -1,5 +1,5 @@
 """The closed-form plan of greedy drafting at one node, as ``greedy_plan`` of the batched rules says it."""
-from .rows import NoLaw, Row
+from .rows import NoLaw, Row, share
 from .trees import Tree
 
 
@@ -9,6 +9,8 @@ def greedy_masses(tree: Tree, node: int, mass: float) -> list[float]:
     Reads the target row, the youngest child's declared row and, of the elders', one entry each.  Raises NoLaw.
     """
     *elders, youngest = tree.children[node]
+    if not elders:
+        return [share(mass * tree.target_mass(node, tree.tokens[youngest]), tree.offer(youngest))]
     if not all(tree.declares_one(elder) for elder in elders):
         raise NoLaw
     target, declared = tree.target(node), tree.declared(youngest)
@@ -18,11 +20,11 @@ def greedy_masses(tree: Tree, node: int, mass: float) -> list[float]:
     token = tree.tokens[youngest]
     wanted = 0.0 if token in seen else mass * target.mass(token)
     offered = 1.0 if declared is None else declared.mass(token)
-    accepts = wanted / offered if wanted < offered else float(wanted > 0)
-    if elders and declared is not None:
+    accepts = share(wanted, offered)
+    if declared is not None:
         missing = target.missing(declared, mass / target.total, seen)
-        share = (1 - accepts) / missing if missing > 0 else 0.0
-        owed = [mass * share for mass in owed]
+        part = (1 - accepts) / missing if missing > 0 else 0.0
+        owed = [mass * part for mass in owed]
     return [*owed, accepts]
 
 

@@ -1,36 +1,34 @@
 """K-SEQ on one tree: reads the target row and the eldest child's declared row of nodes on the accepted path.
 
-rho lies between 1 and the number of children, which settles most tests without knowing it.
+rho lies between 1 and the number of children, which settles many tests without knowing it; most others take one sum.
 """
 import math
 from collections.abc import Callable, Sequence
 
 import torch
 
-from .rows import Row
+from .rows import Row, summed
 from .trees import Tree
 
 GRID = 2.0**-40
 ROUNDING = 2.0**-44  # of beta, a sum over the vocabulary
 ROUGH = 2.0**-10
+CLEAR = 2.0**-16  # of the slack, beyond what rounding of sums of float32 can do
 
 
 def k_seq(tree: Tree, uniforms: Sequence[float]) -> tuple[int, int]:
     node = 0
     while children := tree.children[node]:
-        target, declared, rho = tree.target(node), tree.declared(children[0]), None
+        target, declared = tree.target(node), tree.declared(children[0])
         declared = declared or one_hot(tree.tokens[children[0]], target)
+        rho = Rho(target, declared, len(children))
         for child in children:
             token = tree.tokens[child]
-            wanted, offered = target.mass(token), uniforms[child] * declared.mass(token)
-            if rho is None and offered < wanted <= offered * len(children):
-                rho = smallest_rho(target, declared, len(children))
-            if offered * (rho or 1.0) < wanted:
+            if rho.passes(target.mass(token), uniforms[child] * declared.mass(token)):
                 node = child
                 break
         else:
-            rho = rho or smallest_rho(target, declared, len(children))
-            return node, owed(target, declared, rho, len(children)).draw(uniforms[0])
+            return node, owed(rho).draw(uniforms[0])
     return node, tree.target(node).draw(uniforms[0])
 
 
@@ -39,41 +37,68 @@ def one_hot(token: int, like: Row) -> Row:
     return Row(torch.zeros_like(like.weights).index_fill_(0, torch.tensor(token), 1.0), 1.0, like.work)
 
 
-def owed(target: Row, declared: Row, rho: float, drafts: int) -> Row:
-    """What p has more than min(q, p / rho) (1 - (1 - beta)^k) / beta; p itself where that is nothing."""
-    p, q = target.law(), declared.law()
-    p, q = p.to(torch.promote_types(p.dtype, q.dtype)), q.to(torch.promote_types(p.dtype, q.dtype))
-    kept = torch.minimum(q, p / rho, out=q)
-    reject = 1 - kept.sum().item()
-    rest = p.sub_(kept, alpha=sum(reject**j for j in range(drafts))).clamp_(min=0)
-    total = rest.sum().item()
-    return Row(rest, total, rest.dtype) if total > 0 else target
-
-
-def smallest_rho(target: Row, declared: Row, drafts: int) -> float:
+class Rho:
     """The smallest multiple of 2^-40 with 1 - (1 - beta)^k <= rho beta; of float32 rows, to 2^-22, as far as their sums carry.
 
-    First roughly, on the rows as they are.  Between two rough bounds only few tokens have a ratio p / q; of all others it is
-    known whether p or rho q is the smaller, so that the rest of the search is about these few.
+    It is searched for when its value is asked for; what it is compared with before that narrows the search.
     """
-    if drafts == 1:
-        return 1.0
-    p, q, unit = target.weights, declared.weights, target.total / declared.total
-    scratch = torch.empty_like(q)
 
-    def rough(rho: float) -> float:
-        both = torch.minimum(torch.mul(q, rho * unit, out=scratch), p, out=scratch).sum().item() / target.total
-        return slack(both, rho, drafts)
+    def __init__(self, target: Row, declared: Row, drafts: int) -> None:
+        self.target, self.declared, self.drafts = target, declared, drafts
+        self.low, self.high = 1.0, float(drafts)
+        self.unit = target.total / declared.total
+        self.scratch = torch.empty_like(declared.weights)
 
-    if target.work == declared.work == torch.float32:
-        return bracketed_root(rough, 1.0, float(drafts), 2.0**-22)[1]
-    low, high = bracketed_root(rough, 1.0, float(drafts), ROUGH)
-    for margin in (ROUGH, float(drafts)):  # rounding of the rough sums may have misled the search
-        low, high = max(1.0, low - margin), min(float(drafts), high + margin)
-        fine = _fine(target, declared, low, high, drafts)
-        if (low == 1 or fine(low) < 0) and fine(high) >= 0:
-            break
-    return math.ceil(bracketed_root(fine, low, high, GRID)[1] / GRID) * GRID
+    def passes(self, wanted: float, offered: float) -> bool:
+        """rho offered < wanted."""
+        if not offered * self.low < wanted or offered * self.high < wanted:
+            return offered * self.low < wanted
+        if self.low < self.high:
+            place = wanted / offered
+            if (slack := self.rough(place)) > CLEAR:
+                self.high = place
+                return True
+            if slack < -CLEAR:
+                self.low = place
+                return False
+        return offered * self.value() < wanted
+
+    def value(self) -> float:
+        """First roughly, on the rows as they are.
+
+        Between two rough bounds only few tokens have a ratio p / q; of all others it is known whether p or rho q is the smaller, so
+        that the rest of the search is about these few.
+        """
+        if self.low < self.high:
+            self.low = self.high = self._search()
+        return self.low
+
+    def _search(self) -> float:
+        if self.target.work == self.declared.work == torch.float32:
+            return bracketed_root(self.rough, self.low, self.high, 2.0**-22)[1]
+        low, high = bracketed_root(self.rough, self.low, self.high, ROUGH)
+        for margin in (ROUGH, float(self.drafts)):  # rounding of the rough sums may have misled the search
+            low, high = max(1.0, low - margin), min(float(self.drafts), high + margin)
+            fine = _fine(self.target, self.declared, low, high, self.drafts)
+            if (low == 1 or fine(low) < 0) and fine(high) >= 0:
+                break
+        return math.ceil(bracketed_root(fine, low, high, GRID)[1] / GRID) * GRID
+
+    def rough(self, rho: float) -> float:
+        larger = torch.mul(self.declared.weights, rho * self.unit, out=self.scratch)
+        both = torch.minimum(larger, self.target.weights, out=self.scratch).sum().item() / self.target.total
+        return slack(both, rho, self.drafts)
+
+
+def owed(rho: Rho) -> Row:
+    """What p has more than min(q, p / rho) (1 - (1 - beta)^k) / beta; p itself where that is nothing."""
+    target, value = rho.target, rho.value()
+    work = torch.promote_types(target.work, rho.declared.work)
+    p, q = target.weights.to(work), rho.declared.weights.to(work)
+    both = torch.minimum(q * (value * rho.unit), p)  # rho min(q, p / rho)
+    reject = 1 - both.sum().item() / (target.total * value)
+    row = summed(torch.sub(p, both, alpha=sum(reject**j for j in range(rho.drafts)) / value, out=both).clamp_(min=0))
+    return row if row.total > 0 else target
 
 
 def _fine(target: Row, declared: Row, low: float, high: float, drafts: int) -> Callable[[float], float]:

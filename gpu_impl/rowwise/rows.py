@@ -1,12 +1,11 @@
 """One row of weights: read once, changed where a token is taken out, drawn from in two levels by sums of blocks of tokens.
 
-What is not asked for is not summed; a draw costs the sums of blocks, and a look at one of them.  Differences of rows of
-probabilities are float64, whatever their dtype.  Rows that a softmax made are rounded to float32 as it is: their differences
-and the sums within a block are float32 too, which moves a law by as much again, some 1e-7; sums of blocks are float64.
+A draw costs the sums of blocks, and a look at one of them.  Differences of rows of probabilities are float64, whatever their
+dtype.  Rows made from logits are float32 to some 1e-7 already: their differences and the sums within a block are float32 too,
+which moves a law by as much again; sums of blocks are float64.  Of a row that is only asked for one token nothing is kept.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,14 +35,14 @@ class Row:
     total: float
     work: torch.dtype = torch.float64
     taken: list[int] = field(default_factory=list)
+    sums: Sums | None = None
 
-    @cached_property
+    @property
     def blocks(self) -> Sums:
-        """Sums of BLOCK weights each."""
-        sums = block_sums(self.weights, self.work)
-        for block in {token // BLOCK for token in self.taken}:
-            sums[block] = _block(self.weights, block, self.taken).sum()
-        return sums
+        """Sums of BLOCK weights each, made when they are first asked for."""
+        if self.sums is None:
+            self.sums = self._off(self.taken, block_sums(self.weights, self.work), self.taken)
+        return self.sums
 
     def weight(self, token: int) -> float:
         """What of a token is left, not normalised."""
@@ -55,9 +54,9 @@ class Row:
 
     def without(self, tokens: list[int]) -> "Row":
         """The row with the mass of these tokens set to 0.  The sum is made anew, not by subtraction: no mass left is exactly 0."""
-        rest = Row(self.weights, self.total, self.work, [*self.taken, *tokens])
-        rest.total = float(rest.blocks.sum())
-        return rest
+        taken = [*self.taken, *tokens]
+        sums = self._off(tokens, self.blocks.copy(), taken)
+        return Row(self.weights, float(sums.sum()), self.work, taken, sums)
 
     def draw(self, uniform: float) -> int:
         """The first token whose CDF exceeds the uniform, among those with mass; the last of these where rounding leaves none."""
@@ -72,9 +71,8 @@ class Row:
 
         With a total of 0 the row as it was.
         """
-        rest = self._less(declared, scale, off).clamp_(min=0)
-        total = rest.sum().item()
-        return (Row(rest, total, rest.dtype), total) if total > 0 else (self, 0.0)
+        row = summed(self._less(declared, scale, off).clamp_(min=0))
+        return (row, row.total) if row.total > 0 else (self, 0.0)
 
     def missing(self, declared: "Row", scale: float, off: Sequence[int] = ()) -> float:
         """The total of (r - scale * weights)_+, weights 0 at the tokens ``off``."""
@@ -83,6 +81,12 @@ class Row:
     def law(self) -> Tensor:
         """The normalised row, [V], newly made."""
         return self._scaled(1 / self.total, ())
+
+    def _off(self, tokens: Sequence[int], sums: Sums, taken: Sequence[int]) -> Sums:
+        """These sums, those of blocks with one of the tokens made anew with ``taken`` at 0."""
+        for block in {token // BLOCK for token in tokens}:
+            sums[block] = _block(self.weights, block, taken).sum()
+        return sums
 
     def _scaled(self, scale: float, off: Sequence[int]) -> Tensor:
         rest = self.weights * scale if self.weights.dtype == self.work else self.weights.to(self.work).mul_(scale)
@@ -107,14 +111,22 @@ def block_sums(weights: Tensor, work: torch.dtype) -> Sums:
     return found
 
 
+def summed(weights: Tensor) -> Row:
+    """A row of weights of which none is negative, with its sums."""
+    sums = block_sums(weights, weights.dtype)
+    return Row(weights, float(sums.sum()), weights.dtype, sums=sums)
+
+
 def read(rows: Tensor | LazyRows, batch: int, node: int) -> Row:
     """Read rows[batch, node].  Raises NoLaw."""
     if isinstance(rows, LogitRows):
-        weights = rows.weights(rows.logits[batch, node].unsqueeze(0))[0]
-        total = weights.sum().item()  # not 1: a float32 softmax of a long row misses it by 1e-5, which a difference of two rows would show
-        if not total > 0:  # softmax makes no negative number, and all NaN of a row that is no law
+        logits = rows.logits[batch, node]
+        row = summed(rows.powers(logits, logits.amax())) if rows.powered else None
+        if row is None or not 0 < row.total < np.inf:
+            row = summed(rows.weights(logits.unsqueeze(0))[0])  # whose sum misses 1 by 1e-5: it is summed anew
+        if not row.total > 0:  # softmax makes no negative number, and all NaN of a row that is no law
             raise NoLaw
-        return Row(weights, total, weights.dtype)
+        return row
     if isinstance(rows, LazyRows):
         weights = rows[torch.tensor([batch]), torch.tensor([node])][0]
     else:
@@ -126,6 +138,22 @@ def read(rows: Tensor | LazyRows, batch: int, node: int) -> Row:
     return Row(weights, total)
 
 
+def mass(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
+    """The normalised mass of one token of rows[batch, node], of which nothing else is asked.  Raises NoLaw."""
+    if isinstance(rows, LogitRows) and rows.powered:
+        logits = rows.logits[batch, node]
+        weights = rows.powers(logits, logits[token])  # the largest need not be looked for
+        total = weights.sum().item()
+        if 0 < total < np.inf:  # the token may be far below the largest, or have no mass
+            return weights[token].item() / total
+    return read(rows, batch, node).mass(token)
+
+
+def share(wanted: float, offered: float) -> float:
+    """min(1, wanted / offered)."""
+    return wanted / offered if wanted < offered else float(wanted > 0)
+
+
 def entry(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
     """One probability, as it stands."""
     if isinstance(rows, LazyRows):
@@ -133,7 +161,7 @@ def entry(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
     return float(rows[batch, node, token].item())
 
 
-def _block(weights: Tensor, block: int, taken: list[int]) -> Sums:
+def _block(weights: Tensor, block: int, taken: Sequence[int]) -> Sums:
     inside: Sums = weights[block * BLOCK : (block + 1) * BLOCK].double().numpy()
     gone = [token - block * BLOCK for token in taken if token // BLOCK == block]
     if gone:

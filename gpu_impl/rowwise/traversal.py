@@ -6,8 +6,8 @@ whatever the residual is.  Rows are read again for a residual rather than kept, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .recursive_rejection import offer, reject
-from .rows import Row
+from .recursive_rejection import reject
+from .rows import Row, share
 from .trees import Tree
 
 
@@ -31,10 +31,9 @@ def traversal(tree: Tree, uniforms: Sequence[float]) -> tuple[int, int]:
         if visit.tried < len(children) and visit.mass > 0:  # nothing below a mass of 0 is ever accepted
             child = children[visit.tried]
             token = tree.tokens[child]
-            residual = visit.residual or tree.target(visit.node)
-            wanted, offered = visit.mass * residual.mass(token), offer(tree.declared(child), token)
+            owed = visit.residual.mass(token) if visit.residual else tree.target_mass(visit.node, token)
             visit.tried += 1
-            stack.append(Visit(child, wanted / offered if wanted < offered else float(wanted > 0)))
+            stack.append(Visit(child, share(visit.mass * owed, tree.offer(child))))
         elif visit.node == 0 or uniforms[visit.node] < visit.mass:
             return visit.node, (visit.residual or tree.target(visit.node)).draw(uniforms[0])
         else:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ..lazy_rows import LazyRows
 from ..logit_rows import LogitRows
-from .rows import Row, entry, read
+from .rows import Row, entry, mass, read
 
 
 @dataclass
@@ -32,10 +32,18 @@ class Tree:
         """The law the node's token was drawn from; None: all mass on it."""
         return None if self.declared_rows is None else read(self.declared_rows, self.batch, node)
 
+    def target_mass(self, node: int, token: int) -> float:
+        """p(x), where no more is asked of the row."""
+        return mass(self.target_rows, self.batch, node, token)
+
+    def offer(self, node: int) -> float:
+        """r(x) of the node's own token, where no more is asked of the row."""
+        return 1.0 if self.declared_rows is None else mass(self.declared_rows, self.batch, node, self.tokens[node])
+
     def declares_one(self, node: int) -> bool:
         """Whether the node's own token is certain under its declared law, exactly."""
         if isinstance(self.declared_rows, LogitRows):
-            return read(self.declared_rows, self.batch, node).mass(self.tokens[node]) == 1
+            return self.offer(node) == 1
         return self.declared_rows is None or entry(self.declared_rows, self.batch, node, self.tokens[node]) == 1
 
     def path(self, node: int) -> list[int]:

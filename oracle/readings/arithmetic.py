@@ -47,10 +47,12 @@ class Number:
             return compare(op, self, other)
         if not self._is_number(other):
             return NotImplemented
-        return self.uniform.decide(lambda k: bool(op(self.value(k), other)))
+        return self.uniform.decide(lambda k: bool(op(self.value(k), other)), lambda: tuple(bool(op(end, other)) for end in self.ends()))
 
     def _is_number(self, other: Any) -> bool:
         """False leaves the operation to `other`, an array or a tensor."""
+        if type(other) is float or type(other) is int:
+            return True
         if isinstance(other, Number):
             self._refuse("combines two uniforms")
         return isinstance(other, (numbers.Number, np.bool_))  # numpy does not register its bool

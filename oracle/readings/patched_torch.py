@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import scripted
+from . import scripted, tensor_operations  # noqa: F401 (loaded before torch is patched: it keeps what it calls as it is)
 from .arithmetic import Number
 from .patched import Patch
 from .scripted import choose_one_of, current, draw_without_replacement, exact_weights, note_seed, rewound
@@ -67,7 +67,7 @@ def _spare(device: Any = "cpu") -> torch.Generator:
 def _draw_into(tensor: Tensor, grid: Grid | None = None) -> Tensor:
     """Uniforms, or what else lies on a grid, as the elements of a new tensor."""
     grid, script = grid or grid_of(tensor), current()
-    drawn: list[Any] = [script.draw(grid) for _ in range(tensor.numel())]
+    drawn = script.draws(grid, tensor.numel())
     if script.lazy:
         return filled(tensor.detach() if tensor.requires_grad else tensor, drawn)
     return _tensor(drawn, dtype=tensor.dtype, device=tensor.device).reshape(tensor.shape)

@@ -107,6 +107,15 @@ class Explorer(Run):
         values = grid.values
         return uniform if values is None else Derived(uniform, values if kind is float else lambda k: kind(values(k)))
 
+    def draws(self, grid: Grid, count: int) -> list[Any]:
+        """So many uniforms, held as floats."""
+        if grid.values is not None:
+            return [self.draw(grid) for _ in range(count)]
+        first = len(self.drawn)
+        fresh: list[Any] = [Uniform(self, index, grid) for index in range(first, first + count)]
+        self.drawn += fresh
+        return fresh
+
     def choose(self, weights: Sequence[int]) -> int:
         """A discrete draw: index i with probability weights[i] / sum(weights)."""
         question = tuple(weights)
@@ -201,11 +210,18 @@ class Replay(Run):
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
         uniform = self._next()
-        if isinstance(uniform, tuple) or uniform.grid is not grid:
+        if type(uniform) is not Uniform or uniform.grid is not grid:
             self.refuse(CHANGED)
-        low, high = (uniform.lo, uniform.hi) if uniform.race is None else uniform.race.taped
-        k = high if (self.position + self.parity) & 1 else low
-        return uniform.kind(k / uniform.scale) if grid.values is None else grid.values(k)
+        if uniform.race is not None:
+            k = uniform.race.taped[(self.position + self.parity) & 1]
+        else:
+            k = uniform.hi if (self.position + self.parity) & 1 else uniform.lo
+        if grid.values is not None:
+            return grid.values(k)
+        return k / uniform.scale if uniform.kind is float else uniform.kind(k / uniform.scale)
+
+    def draws(self, grid: Grid, count: int) -> list[Any]:
+        return [self.draw(grid) for _ in range(count)]
 
     def choose(self, weights: Sequence[int]) -> int:
         choice = self._next()

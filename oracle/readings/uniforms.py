@@ -123,15 +123,18 @@ class Uniform(Number):
         self.hi = cut - 1
         return False
 
-    def decide(self, truth: Callable[[int], bool]) -> bool:
-        """The truth of a statement about k that changes at most once over the interval; bisection finds where."""
-        low, high, cut = self.script.step(lambda: self._found(truth))
+    def decide(self, truth: Callable[[int], bool], at_ends: Callable[[], tuple[bool, ...]] | None = None) -> bool:
+        """The truth of a statement about k that changes at most once over the interval; bisection finds where.
+
+        ``at_ends`` says it of the interval's ends, where that is known more cheaply.
+        """
+        low, high, cut = self.script.step(lambda: self._found(truth, at_ends))
         if cut is None:
             return low
         return high if self.split(cut) else low
 
-    def _found(self, truth: Callable[[int], bool]) -> Step:
-        low, high = truth(self.lo), truth(self.hi)
+    def _found(self, truth: Callable[[int], bool], at_ends: Callable[[], tuple[bool, ...]] | None) -> Step:
+        low, high = (truth(self.lo), truth(self.hi)) if at_ends is None else at_ends()
         if low == high:
             return low, high, None
         before, cut = self.lo, self.hi

@@ -17,7 +17,7 @@ from torch import Tensor
 from draftproof import gpu_impl
 from draftproof.gpu_impl import LogitRows, kernels
 from draftproof.gpu_impl.kernels import use
-from draftproof.gpu_impl.marginals import read_marginals
+from draftproof.gpu_impl.marginals import read_marginals, surprise
 from draftproof.gpu_impl.selection import select
 
 from . import exact
@@ -25,7 +25,7 @@ from .instances import exact_tree, repeat
 
 NAMES = ["predraw_follow", "tree_exit", "recursive_rejection"]
 MODULES = ["rows", "trees", "residual", "predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "row_sums", "plan_sums", "select",
-           "univer"]
+           "top_tokens", "univer"]
 every_kernel = pytest.mark.parametrize("name", NAMES)
 
 
@@ -154,6 +154,36 @@ def test_selection_is_that_of_the_plain_rule(monkeypatch: pytest.MonkeyPatch) ->
         assert torch.equal(mine, plain)
 
 
+def tops(kept: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Of the kernels, and of a sort: rows that are no law, minus infinities, ties, large numbers beyond the vocabulary."""
+    logits = torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(7)).mul_(4).round_()
+    logits[0, 0, 4], logits[0, 1, 2], logits[1, 0], logits[1, 1, 3:] = float("nan"), torch.inf, -torch.inf, -torch.inf
+    logits[1, 2, 5], logits[1, 2, 6] = -0.0, 0.0
+    buffer = torch.full((3, 4, 16), 99.0)
+    buffer[..., :11] = logits
+    kernel = importlib.import_module("draftproof.gpu_impl.kernels.top_tokens")
+    order = logits.argsort(dim=2, descending=True, stable=True)[..., :kept]
+    return kernel.top_tokens(buffer[..., :11].bfloat16(), kept), (logits.gather(2, order), order, surprise(logits, logits.amax(2)))
+
+
+@pytest.mark.parametrize("kept", [1, 3, 11])
+def test_top_tokens_are_those_of_a_sort(kept: int) -> None:
+    """Ties come in the order of tokens, which torch.topk leaves open; a NaN may stand anywhere, its row is no law."""
+    (values, tokens, surprises), (expected, order, expected_surprises) = tops(kept)
+    lawful = ~expected_surprises.isnan()
+    assert torch.equal(lawful, ~surprises.isnan()) and lawful.sum() == 9
+    assert torch.equal(values[lawful], expected[lawful]) and torch.equal(tokens[lawful], order[lawful])
+    assert (surprises - expected_surprises)[lawful].abs().max() < 1e-6
+
+
+def test_ddtree_from_top_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits = torch.randn(2, 3, 13, generator=torch.Generator().manual_seed(8)) * 2
+    found = gpu_impl.ddtree(logits, 6)
+    monkeypatch.setattr(use, "INTERPRETED", False)
+    for mine, plain in zip(found, gpu_impl.ddtree(logits, 6), strict=True):
+        assert torch.allclose(mine.double(), plain.double(), atol=1e-6)
+
+
 def fault(module: str, old: str, new: str) -> Any:
     """All kernels from copies of their files, one of them changed."""
 
@@ -178,6 +208,22 @@ FAULTS = {
     "residual not subtracted": ("recursive_rejection", fault("residual", " - offered, 0.0", ", 0.0")),
     "residual not normalised": ("recursive_rejection", fault("residual", "found * tl.load(gone_scales + place) - ", "found - ")),
 }
+
+
+TOP_FAULTS = {
+    "keys beyond the vocabulary": fault("top_tokens", "inside = tokens < vocabulary", "inside = tokens < vocabulary + 1"),
+    "negative logits not turned round": fault("top_tokens", "bits ^ ((bits >> 31) & 0x7FFFFFFF)\n    key", "bits\n    key"),
+    "a tile too many skipped": fault("top_tokens", "> tl.min(best)", "> tl.max(best)"),
+    "larger tokens first": fault("top_tokens", "| (0x7FFFFFFF - tokens)", "| tokens"),
+}
+
+
+@pytest.mark.parametrize("kind", TOP_FAULTS)
+def test_planted_fault_in_top_tokens_is_found(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    TOP_FAULTS[kind](monkeypatch, tmp_path)
+    with pytest.raises(AssertionError):
+        test_top_tokens_are_those_of_a_sort(3)
+        test_top_tokens_are_those_of_a_sort(11)
 
 
 @pytest.mark.parametrize("kind", FAULTS)
