@@ -56,10 +56,9 @@ class LogitRows(LazyRows):
     def powers(self, logits: Tensor, unit: Tensor) -> Tensor:
         """Weights exp((x - unit) / temperature) of a row [V], float32, as powers of two, which take half as long as those of e.
 
-        ``unit``, one of the logits, [], keeps them in range; rounding leaves a factor near 1 that all of them share.
+        ``unit``, one of the logits, [], keeps them in range.
         """
-        rate = LOG2E / self.temperature
-        return torch.add(unit.float() * -rate, logits.float(), alpha=rate).exp2_()
+        return torch.sub(logits.float(), unit.float()).mul_(LOG2E / self.temperature).exp2_()  # the difference first: an offset is exact
 
     def _law(self, batch: Tensor, node: Tensor) -> Tensor:
         return self.weights(self.logits[batch, node].double())
