@@ -27,6 +27,7 @@ if DRY:
 import torch  # noqa: E402
 from speed_cases import Case, Shape, make  # noqa: E402
 from speed_peers import peers  # noqa: E402
+from torch import Tensor  # noqa: E402
 
 from draftproof import gpu_impl  # noqa: E402
 from draftproof.gpu_impl import LogitRows  # noqa: E402
@@ -65,7 +66,16 @@ def agreement(shape: Shape) -> dict[str, float]:
             mine, _ = getattr(gpu_impl, name)(
                 *(x.to(DEVICE) for x in case.tree), LogitRows(case.target.to(DEVICE)), LogitRows(case.draft.to(DEVICE)), uniforms=uniforms.to(DEVICE))
         found[name] = (mine.cpu()[:, : plain.shape[1]] == plain).all(1).double().mean().item()
-    return found
+    trees = gpu_impl.ddtree(marginals(case), shape.nodes)
+    with on_kernels():
+        built = gpu_impl.ddtree(marginals(case).to(DEVICE), shape.nodes)
+    same = (built.tokens.cpu() == trees.tokens) & (built.parents.cpu() == trees.parents)
+    return found | {"ddtree": same.all(1).double().mean().item()}
+
+
+def marginals(case: Case) -> Tensor:
+    """Logits [B, L, V] for a tree builder."""
+    return case.target[:, :8]
 
 
 class on_kernels:
@@ -142,6 +152,7 @@ def times(shape: Shape) -> dict[str, float]:
     """Ours, peers, and floors.  Visited rows: those on the accepted paths, the rows that predraw_follow must read."""
     case = make(shape, DEVICE)
     found = {name: milliseconds(call_of(name, case)) for name in KERNELS}
+    found["ddtree"] = milliseconds(lambda: gpu_impl.ddtree(marginals(case), shape.nodes))
     for name, peer in peers(shape.tree).items():
         start = time.perf_counter()
         peer(case)

@@ -4,7 +4,8 @@
                                    [--threads 1] [--repeats 5] [--all] [--record] [--history FILE]
 
 Contenders take turns, with new uniforms each turn; times are medians in milliseconds of processor time (the clock's, on an idle machine, with
-one thread), since a busy machine stretches the clock's unevenly.  For each of our verifiers: "rows" is how many rows of
+one thread), since a busy machine stretches the clock's unevenly; with several threads by the clock: leave the machine alone then.
+For each of our verifiers: "rows" is how many rows of
 logits it read (median), "floor" reads as many once, "softmax" is one softmax of each, a row at a time, into memory already there.
 Shapes whose logits take more than 4 GiB are left out, and said so.  "peak" is the process's peak memory over the shape, logits included.
 --all: batch 1, 8, 64 and nodes 16, 64, 256.  --record appends the run to the history; every run is compared with the last one there.
@@ -12,6 +13,7 @@ Shapes whose logits take more than 4 GiB are left out, and said so.  "peak" is t
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import time
@@ -69,9 +71,10 @@ def rows_read(call: Call, turn: int) -> list[torch.Tensor]:
 
 def clock(call: Callable[[], Any]) -> float:
     COLD.add_(1)  # whoever comes next finds the logits in memory, not in the cache
-    start = time.process_time()
+    now = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    start = now()
     call()
-    return (time.process_time() - start) * 1e3
+    return (now() - start) * 1e3
 
 
 def floors(rows: list[torch.Tensor]) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -148,11 +151,12 @@ def show(result: dict[str, Any]) -> None:
 
 
 def compare(results: list[dict[str, Any]], history: Path) -> None:
-    """Against the last recorded run that has the same shape."""
+    """Against the last recorded run that has the same shape, on as many threads."""
     before: dict[str, float] = {}
     for line in history.read_text(encoding="utf-8").splitlines() if history.exists() else []:
-        for result in json.loads(line)["results"]:
-            before |= ratios(result)
+        if (run := json.loads(line))["threads"] == torch.get_num_threads():
+            for result in run["results"]:
+                before |= ratios(result)
     now = {key: ratio for result in results for key, ratio in ratios(result).items()}
     worse = {key: ratio for key, ratio in now.items() if key in before and ratio > WORSE * before[key]}
     known = len(now.keys() & before.keys())
@@ -177,7 +181,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     batches, nodes = ([1, 8, 64], [16, 64, 256]) if options.all else (options.batch, options.nodes)
     shapes = [Shape(b, n, v, tree) for v in options.vocabulary for b in batches for n in nodes for tree in options.tree]
-    results, left_out = [], []
+    results, left_out, load = [], [], f"{os.getloadavg()[0]:.1f}"
     for shape in shapes:
         if shape.bytes > LIMIT:
             left_out.append(shape)
@@ -189,7 +193,8 @@ def main() -> None:
     compare(results, options.history)
     if options.record:
         options.history.parent.mkdir(parents=True, exist_ok=True)
-        machine = {"processor": platform.processor() or platform.machine(), "torch": torch.__version__, "threads": options.threads}
+        machine = {"processor": platform.processor() or platform.machine(), "torch": torch.__version__, "threads": options.threads,
+                   "load": f"{load} to {os.getloadavg()[0]:.1f}"}
         with options.history.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"when": time.strftime("%Y-%m-%d"), **machine, "results": results}) + "\n")
 

@@ -110,8 +110,11 @@ def main() -> None:
     wanted = [
         (name, capability, kind) for name in names for capability in (80, 90) for kind in KINDS if kind == "logits" or name not in OF_LOGITS
     ]
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        table = list(pool.map(_row, wanted))
+    if len(wanted) > 8:  # else the processes take longer to start
+        with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+            table = list(pool.map(_row, wanted))
+    else:
+        table = list(map(_row, wanted))
     if "--json" in sys.argv[1:]:
         print(json.dumps(table))
     else:
