@@ -193,9 +193,10 @@ class _Judge:
             else:
                 notes.append(said)
         if outcome == "nonconform" and (found.never_example is not None or off - four > limit):
-            coarse = bits < 53 and found.ideal > limit
-            cdf = off - four > 2 * found.ideal
-            parts = ["uniforms of 53 bits (float64)"] * coarse + ["a CDF summed and searched in float64"] * (cdf or not coarse)
+            parts = ["a search that ends at tokens with mass"] * (found.none_mass > limit)
+            parts += ["uniforms of 53 bits (float64)"] * (bits < 53 and found.ideal > limit)
+            if off - four > 2 * found.ideal + found.none_mass or not parts:
+                parts.append("a CDF summed and searched in float64")
             message += f"; what helps: {' and '.join(parts)}"
         effort = f"{found.looked_at} tokens' intervals of the uniform, {found.points} uniforms"
         return self._verdict(self.large, outcome, "implied law", off, message, effort, notes=tuple(notes), details=asdict(found))

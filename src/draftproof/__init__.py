@@ -1,6 +1,6 @@
 """draftproof: exact checking of speculative-decoding verifiers.
 
-    @draftproof.chain(family="token")     # or @draftproof.tree: their help says how a verifier is called
+    @draftproof.chain(family="token")                   # or @draftproof.tree: their help says how a verifier is called
     def verify(drafts, declared, target): ...
 
     print(draftproof.check(verify))                     # the same: draftproof check file.py:verify

@@ -1,7 +1,7 @@
 """The lift ``captured`` against a stand-in for CUDA graphs: it records the operations of a call, and a replay runs those very operations again."""
 
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,18 +40,13 @@ class Graph(TorchDispatchMode):
 
 @pytest.fixture(autouse=True)
 def graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def recorded(graph: Graph) -> Any:
-        with graph:
-            yield
-
     stream = SimpleNamespace(wait_stream=lambda other: None)
     for name, stand_in in {
         "Stream": lambda: stream,
         "current_stream": lambda: stream,
         "stream": lambda _: nullcontext(),
         "CUDAGraph": Graph,
-        "graph": recorded,
+        "graph": lambda graph: graph,
     }.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
 
@@ -80,7 +75,7 @@ def right(drafts: Any, declared: Any, target: Any, uniforms: Any) -> tuple[Any, 
 
 @chain(**TORCH)
 def made_on_the_host(drafts: Any, declared: Any, target: Any, uniforms: Any) -> tuple[Any, Any]:
-    """Builds a mask out of Python's numbers, as code does that makes it once before it captures."""
+    """Sends the uniforms through Python's numbers, which a capture freezes."""
     return answer(drafts, declared, target, torch.tensor(uniforms.tolist(), dtype=uniforms.dtype))  # fault: uniforms
 
 
