@@ -99,7 +99,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "draftproof.cli", "check"]
     words = [*run, "--command", program(tmp_path), "--way", "sample", "--instance", "chain-one-draft", "--transcript", "lines.jsonl"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and done.stdout.startswith("conform      command:"), done
+    assert done.returncode == 0 and done.stdout.startswith("conform (1 of 1 only to 2e-2, by sampling) command:"), done
     assert (tmp_path / "lines.jsonl").read_text().startswith('> {"draftproof": 1}')
     for wrong in (run, [*words, "transformers"], [*run, "transformers", "--transcript", "x"], [*words[:-1], "no/such/folder"]):
         done = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, timeout=120)
