@@ -12,7 +12,9 @@ from rich.console import Console
 import draftproof
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.faults import FAULTS
-from draftproof.oracle.report import Report, lines, table
+from draftproof.oracle.report import Report
+from draftproof.oracle.report_table import table
+from draftproof.oracle.report_text import lines
 from draftproof.oracle.subjects import load
 
 PLANTED = ("residual_not_updated", "uniform_of_test_reused", "block_with_token_residual")

@@ -3,10 +3,12 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from .plain_text import plain
-from .report import KINDS, Failure, Report, findings, see_again
+from .report import KINDS, Failure, Report
+from .report_text import AGAIN, errors, findings, see_again
 from .verdicts import Verdict
 
 LEVELS = {"nonconform": "error", "error": "error", "inconclusive": "warning"}
@@ -22,13 +24,11 @@ def annotations(report: Report) -> list[str]:
     for subject in report.subjects:
         part = report.of(subject)
         place = _place(part.about.get(subject, {}))
-        for error in part.errors:
+        for failed in errors(part):
             title = f"draftproof: {subject} could not be judged"
-            found.append(("error", command("error", {**place, "title": title}, _on(error.instance, error.message))))
+            found.append(("error", command("error", {**place, "title": title}, _said(failed[0], len(failed) - 1, part))))
         for first, group in findings(part):
-            more = f"\nand {len(group) - 1} more instances" if len(group) > 1 else ""
-            again = see_again(first, part.settings)
-            message = _on(first.instance, first.message) + more + (f"\nsee it again: {again}" if again else "")
+            message = _said(first, len(group) - 1, part)
             title = f"draftproof: {first.verdict} of {subject} is {first.outcome}"
             found.append((first.outcome, command(LEVELS[first.outcome], {**place, "title": title}, message)))
     if not report.verdicts and not report.errors:
@@ -50,8 +50,11 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _on(instance: str, message: str) -> str:
-    return f"on {instance}: {message}" if instance else message
+def _said(first: Verdict | Failure, others: int, part: Report) -> str:
+    more = f"\nand {others} more instance{'s' * (others > 1)}" if others else ""
+    again = see_again(first, part.settings)
+    where = f"on {first.instance}: " if first.instance else ""
+    return where + first.message + more + (f"\n{AGAIN}{again}" if again else "")
 
 
 def _place(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +96,7 @@ def _counts(part: Report, kind: str) -> str:
 
 
 def _told(part: Report) -> Iterable[str]:
-    items: list[Verdict | Failure] = [*part.errors[:5], *(first for first, _ in findings(part))]
+    items: list[Verdict | Failure] = [*(found[0] for found in islice(errors(part), 5)), *(first for first, _ in findings(part))]
     for one in items:
         outcome, kind = (one.outcome, one.verdict) if isinstance(one, Verdict) else ("error", "not judged")
         yield f"- **{outcome}** {markdown(one.subject)}, {markdown(kind)} on {markdown(one.instance or 'no instance')}: {markdown(one.message)}"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,8 +52,13 @@ def test_a_failure_explains_itself_and_can_be_listed(pytester: pytest.Pytester) 
     result = run(pytester, "-k", "chain-one-draft or another")
     result.assert_outcomes(failed=1, passed=len(suite.VERDICTS))
     text = result.stdout.str()
-    assert "exactness on chain-one-draft" in text and "the next token should be 0 with probability 0.5; it is 0.35" in text
-    assert "see it again: draftproof law chain-one-draft --subject draftproof.oracle.faults.chains:residual_is_target" in text
+    name = "draftproof.oracle.faults.chains:residual_is_target"
+    once = "nonconform: at the root the next token should be 0 with probability 0.5; it is 0.35; total variation 0.15"
+    again = f"see it again: draftproof law chain-one-draft --subject {name}"
+    smaller = f"the smallest that still fails: draftproof check {name} --instance chain-one-draft --shrink"
+    for said in (once, f"exactness of {name} on chain-one-draft, read by enumerate", "what the instance is for: ", again, smaller):
+        assert text.count(said) == 1, said
+    assert text.count("it is 0.35") == text.count("total variation") == 1
     assert "suite.py" not in text
     known = "# faults that are known\n\ntest_fault[chain-one-draft-exactness]  # issue 12\ntest_gone[chain-one-draft-exactness]\n"
     pytester.makefile(".txt", known=known, all="test_fault*\n")
@@ -95,11 +101,28 @@ def test_an_engine_that_is_not_there_costs_its_own_test_which_may_be_listed(pyte
 def test_inconclusive_and_error_fail() -> None:
     settings = {"way": "sample", "time_limit": 9.0, "tolerance": 1e-9}
     judged = suite.Conformance(lambda: chains.stops_at_once, "smoke", 1e-6, settings, {})
-    complaint = judged.complaint("chain-one-draft", "exactness")
-    assert complaint is not None and "inconclusive" in complaint
+    complaint = judged.complaint("chain-one-draft", "exactness", "test_x.py::test_x[chain-one-draft-exactness]")
+    assert complaint is not None and complaint.startswith("inconclusive: ") and complaint.count("total variation") == 1
+    assert complaint.endswith(" --way sample")  # nothing smaller is promised where nothing is known to fail
     judged = suite.Conformance(lambda: chains.always_accepts, "smoke", 1e-6, {}, {"randomness": "generator"})
-    complaint = judged.complaint("chain-one-draft", "support")
-    assert complaint is not None and "unexpected keyword argument 'generator'" in complaint
+    complaint = judged.complaint("chain-one-draft", "support", "test_x.py::test_x[chain-one-draft-support]")
+    assert complaint is not None and complaint.startswith("error: ") and complaint.count("unexpected keyword argument 'generator'") == 1
+    assert complaint.endswith("  see it again: python -m pytest 'test_x.py::test_x[chain-one-draft-support]'")  # no command line declares that
+
+
+def test_a_verifier_beside_its_test_is_spelled_as_the_command_line_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest puts the folder of the test on the path, ``draftproof`` does not."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "beside.py").write_text("def verify(drafts, declared, target):\n    return [[0, -1]], [0]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "tests"))
+    import beside  # type: ignore[import-not-found]
+
+    assert suite.Conformance(lambda: beside.verify, "smoke", 1e-6, {}, {"family": "token"}).spelled == "tests/beside.py:verify@token"
+    assert suite.Conformance(lambda: lambda drafts, declared, target: None, "smoke", 1e-6, {}, {}).spelled is None
+    packaged = "draftproof.oracle.faults.chains:always_accepts"
+    assert suite.Conformance(lambda: packaged, "smoke", 1e-6, {}, {}).spelled == packaged
+    sys.modules.pop("beside")
 
 
 def test_under_xdist(pytester: pytest.Pytester) -> None:

@@ -1,14 +1,14 @@
 """What is wrong: for every failure what happened, where, how sure that is, and how to see it again, with pictures and the smallest instance."""
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ..drawing import Drawing
 from ..plain_text import plain
-from ..report import LIFTED, Failure, Report, findings, purpose, see_again
-from ..subjects import loadable
+from ..report import LIFTED, Failure, Report
+from ..report_text import errors, findings, purpose, see_again
 from ..verdicts import Verdict
 from . import pictures
 from .elements import Child, Html, code, described, details, scrolled, table, tag, text
@@ -22,6 +22,9 @@ MOST = 60
 
 MOST_OPEN = 5
 """Findings that are shown in full at first."""
+
+MOST_ERRORS = 5
+"""Messages of one subject that could not be judged."""
 
 MOST_LISTED = 100
 """Instances and errors that are listed."""
@@ -40,11 +43,11 @@ SURE = {
 
 def section(results: Results) -> Html | None:
     """All findings, the telling ones first; None where there are none."""
-    told = list[tuple[tuple[bool, bool], Verdict | Failure, Sequence[Verdict], Report]]()
+    told = list[tuple[tuple[bool, bool], Verdict | Failure, Sequence[Verdict | Failure], Report]]()
     for run in results.runs:
         for subject in run.report.subjects:
             part = run.report.of(subject)
-            items: list[tuple[Verdict | Failure, Sequence[Verdict]]] = [*_errors(part), *findings(part)]
+            items: list[tuple[Verdict | Failure, Sequence[Verdict | Failure]]] = [*_errors(part), *findings(part)]
             for place, (first, found) in enumerate(items):
                 told.append(((bool(place), getattr(first, "outcome", "error") == "inconclusive"), first, found, part))
     if not told:
@@ -55,16 +58,13 @@ def section(results: Results) -> Html | None:
     return tag("section", tag("h2", "What is wrong", id="wrong"), *boxes, left_out, aria_labelledby="wrong")
 
 
-def _errors(part: Report) -> Iterable[tuple[Failure, Sequence[Verdict]]]:
+def _errors(part: Report) -> Iterable[tuple[Failure, Sequence[Failure]]]:
     """The first error of every message."""
-    seen = set[str]()
-    for error in part.errors:
-        if error.message not in seen and len(seen) < 5:
-            seen.add(error.message)
-            yield error, ()
+    for found in islice(errors(part), MOST_ERRORS):
+        yield found[0], found
 
 
-def _finding(name: str, first: Verdict | Failure, found: Sequence[Verdict], part: Report, in_full: bool) -> Html:
+def _finding(name: str, first: Verdict | Failure, found: Sequence[Verdict | Failure], part: Report, in_full: bool) -> Html:
     """A box; what happened is always seen, the rest opens where it is not shown ``in_full``."""
     outcome = first.outcome if isinstance(first, Verdict) else "error"
     kind = first.verdict if isinstance(first, Verdict) else "not judged"
@@ -82,7 +82,7 @@ def _finding(name: str, first: Verdict | Failure, found: Sequence[Verdict], part
     return tag("article", heading, what, *rest, id=name, data_outcome=outcome, data_subject=plain(first.subject, 200).lower())
 
 
-def _facts(first: Verdict | Failure, found: Sequence[Verdict], part: Report) -> Html:
+def _facts(first: Verdict | Failure, found: Sequence[Verdict | Failure], part: Report) -> Html:
     where: list[Child] = [tag("code", text(first.instance, 120)) if first.instance else "before the first instance"]
     others = len(found) - 1
     if others > 0:
@@ -90,7 +90,7 @@ def _facts(first: Verdict | Failure, found: Sequence[Verdict], part: Report) -> 
     if isinstance(first, Verdict) and first.violation:
         prefix = plain(first.violation["prefix"], 120)
         where.append([", after ", tag("code", prefix)] if prefix else ", at the root")
-    again = see_again(first, part.settings) if isinstance(first, Verdict) else _again(first)
+    again = see_again(first, part.settings)
     return described(
         [
             ("Where", where),
@@ -114,14 +114,6 @@ def _sure(verdict: Verdict, settings: Mapping[str, Any]) -> Child:
     if verdict.number is not None:
         held = f" The number is {short(verdict.number, 6)}" + (f", held against {short(verdict.limit, 6)}." if verdict.limit is not None else ".")
     return [said, held, tag("span", f" Read by {plain(verdict.way, 40)}: {plain(verdict.effort, 300)}.", class_="quiet") if verdict.effort else None]
-
-
-def _again(error: Failure) -> str | None:
-    """The command that meets an error again, where subject and instance have names that a command line understands."""
-    if not loadable(error.subject) or not purpose(error.instance):
-        return None
-    name, _, lift = error.instance.partition(LIFTED)
-    return shlex.join(["draftproof", "check", error.subject, "--instance", name] + (["--lift", lift] if lift else []))
 
 
 def _place(about: Mapping[str, Any]) -> Child:
@@ -190,10 +182,11 @@ def figure(name: str, drawing: Drawing, description: str, data: Html | None = No
     return tag("figure", tag("figcaption", drawing.title), shown, details("Numbers", data) if data else None)
 
 
-def _others(found: Sequence[Verdict]) -> Html | None:
+def _others(found: Sequence[Verdict | Failure]) -> Html | None:
     if len(found) < 2:
         return None
-    rows = [[tag("code", text(one.instance, 80)), short(one.number, 4), text(one.message, 240)] for one in found[:MOST_LISTED]]
+    shown = [one for one in found[:MOST_LISTED] if isinstance(one, Verdict)]
+    rows = [[tag("code", text(one.instance, 80)), short(one.number, 4), text(one.message, 240)] for one in shown]
     more = tag("p", f"{len(found) - MOST_LISTED} more are in the JSON.") if len(found) > MOST_LISTED else None
     return details(f"All {len(found)} instances on which it fails", table("Instances", ["instance", "number", "what happened"], rows), more)
 

@@ -8,9 +8,12 @@
 The function is called once, when pytest collects it, and returns the verifier: a callable, a Subject, or a name as on the command line.
 """
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,14 +68,42 @@ class Conformance:
             self._judged[instance] = check(self.subject, [instance], alpha=alpha, **self.settings)
         return self._judged[instance]
 
-    def complaint(self, instance: str, verdict: str) -> str | None:
-        """What keeps the verdict on the instance from being conform, with the report on it; None when it is conform."""
+    def complaint(self, instance: str, verdict: str, test: str) -> str | None:
+        """What keeps the verdict on the instance from being conform, each thing once, and how to see it again; None when it is conform.
+
+        ``test``: the id of the test, the way back to a verifier that has no name elsewhere.
+        """
+        from draftproof.oracle.report import Failure
+        from draftproof.oracle.report_text import alone, see_again
+
         report = self.judge(instance)
         found = [one for one in report.verdicts if one.verdict == verdict]
-        if found and not report.errors and found[0].outcome == "conform":
+        if report.errors:
+            item: Any = report.errors[0]
+        elif not found:
+            item = Failure(self.subject.name, instance, f"no verdict on {verdict}")
+        elif found[0].outcome == "conform":
             return None
-        part = type(report)(found, report.errors, report.settings)
-        return f"{verdict} on {instance}\n{part}"
+        else:
+            item = found[0]
+        if self.spelled is None:
+            return alone(item, shlex.join(["python", "-m", "pytest", test]))
+        item = replace(item, subject=self.spelled)
+        return alone(item, see_again(item, report.settings), smaller=True)
+
+    @property
+    def spelled(self) -> str | None:
+        """The subject as a command line finds it from here; None where it does not, as what a test declares is not in its name."""
+        from draftproof.oracle.subjects import loadable
+
+        module, _, name = self.subject.name.partition(":")
+        if not loadable(self.subject.name) or set(self.declares) - {"family"}:
+            return None
+        file = getattr(sys.modules.get(module), "__file__", None)
+        if file and "." not in module and Path(file).parent != Path.cwd() and Path(file).is_relative_to(Path.cwd()):
+            module = str(Path(file).relative_to(Path.cwd()))  # pytest finds tests/module.py as a module, others do not
+        family = self.declares.get("family")
+        return f"{module}:{name}{'' if family is None or '@' in name else f'@{family}'}" if name else self.subject.name
 
     def known(self, instance: str, verdict: str) -> str:
         """What a conform verdict rests on where that is sampling; empty elsewhere."""
@@ -109,12 +140,12 @@ def conformance(
     def decorated(provide: Callable[[], Any]) -> Callable[..., None]:
         judged = Conformance(provide, tier, alpha, settings, declares)
 
-        def test(draftproof_instance: str, draftproof_verdict: str) -> None:
+        def test(draftproof_instance: str, draftproof_verdict: str, request: Any) -> None:
             import pytest
 
             if draftproof_verdict == SUBJECT:
                 pytest.fail(f"nothing can be judged: {draftproof_instance}", pytrace=False)
-            if complaint := judged.complaint(draftproof_instance, draftproof_verdict):
+            if complaint := judged.complaint(draftproof_instance, draftproof_verdict, request.node.nodeid):
                 pytest.fail(complaint, pytrace=False)
             if known := judged.known(draftproof_instance, draftproof_verdict):
                 print(known)  # pytest -rP shows it

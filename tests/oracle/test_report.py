@@ -16,7 +16,9 @@ from draftproof.oracle.faults import chains
 from draftproof.oracle.junit import junit
 from draftproof.oracle.page import page
 from draftproof.oracle.page.results import Results, Run
-from draftproof.oracle.report import Failure, see_again, table
+from draftproof.oracle.report import Failure
+from draftproof.oracle.report_table import table
+from draftproof.oracle.report_text import see_again
 from draftproof.oracle.verdicts import Verdict
 
 
@@ -82,6 +84,29 @@ def test_errors_stand_beside_what_was_judged() -> None:
     other = Report([verdict(subject="other:verify")])
     report.add(other)
     assert report.subjects == ["engine:verify", "other:verify"] and report.of("other:verify").outcome == "conform"
+
+
+def test_what_could_not_be_judged_is_said_once_with_a_command() -> None:
+    crash = [Failure("engine:verify", name, "raised IndexError") for name in ("chain-block", "chain-pairs", "made up")]
+    text = str(Report([], [*crash, Failure("engine:verify", "chain-zero-target", "hung")]))
+    assert text.count("raised IndexError") == 1 and "instance chain-block and 2 more instances: raised IndexError" in text
+    assert "see it again: draftproof check engine:verify --instance chain-block\n" in text and "chain-zero-target: hung" in text
+
+
+def test_instances_that_fail_are_listed() -> None:
+    names = [f"instance-{number}" for number in range(30)]
+    text = str(Report([verdict("nonconform", instance=name) for name in names]))
+    assert "exactness on instance-0 and 29 more instances" in text
+    assert f"fails on: {', '.join(names[:8])} and 22 more, which --json lists" in text and "fails on" not in str(Report([verdict("nonconform")]))
+
+
+def test_no_line_on_stderr_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    """What fails is said while the run goes on, once however many instances it is; what is wrong is in the report."""
+    subject = "draftproof.oracle.faults.chains:residual_is_target"
+    assert main(["check", subject, "--instance", "chain-one-draft", "--instance", "chain-block"]) == 1
+    out, err = capsys.readouterr()
+    assert err == f"draftproof: nonconform   {subject}   exactness, first on chain-one-draft\n"
+    assert out.count("it is 0.35") == 1 and "fails on: chain-one-draft, chain-block\n" in out
 
 
 def test_table() -> None:

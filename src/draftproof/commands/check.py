@@ -140,15 +140,15 @@ def resumed(options: argparse.Namespace, instances: Any) -> Any:
 
 
 def failures_to(progress: Progress) -> Any:
-    """Says what fails while the run goes on, a line for each instance."""
-    said = set[tuple[str, str]]()
+    """Says, while the run goes on, what fails and where first; how is in the report, once."""
+    said = set[tuple[str, str, str]]()
 
     def record(one: Any) -> None:
-        outcome, kind = getattr(one, "outcome", "error"), getattr(one, "verdict", None)
-        if outcome in ("conform", "not judged") or type(one).__name__ == "NotJudged" or (one.subject, one.instance) in said:
+        outcome, kind = getattr(one, "outcome", "error"), getattr(one, "verdict", "")
+        if outcome in ("conform", "not judged") or type(one).__name__ == "NotJudged" or (one.subject, outcome, kind) in said:
             return
-        said.add((one.subject, one.instance))
-        progress.say(f"{outcome}   {one.subject}   {f'{kind} on ' if kind else ''}{one.instance}: {one.message}")
+        said.add((one.subject, outcome, kind))
+        progress.say(f"{outcome}   {one.subject}   {f'{kind}, ' if kind else ''}first on {one.instance}")
 
     return record
 
