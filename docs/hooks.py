@@ -1,7 +1,7 @@
 """What mkdocs puts into the pages: sections of README and CHANGELOG, and the kinds of fault as ``draftproof explain`` knows them.
 
 A line ``<!-- README.md: One minute -->`` becomes that section, without its heading; ``<!-- CHANGELOG.md -->`` the whole file without its title;
-``<!-- kinds -->`` a section for every kind of fault.
+``<!-- kinds -->`` a section for every kind of fault, ``<!-- lifts -->`` a table of the lifts.
 """
 
 import re
@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Called by mkdocs for every page."""
     markdown = re.sub(r"^<!-- (\w+\.md)(?:: (.+))? -->$", lambda found: included(*found.groups()), markdown, flags=re.MULTILINE)
-    return re.sub(r"^<!-- kinds -->$", lambda _: "\n".join(kinds()), markdown, flags=re.MULTILINE)
+    markdown = re.sub(r"^<!-- kinds -->$", lambda _: "\n".join(kinds()), markdown, flags=re.MULTILINE)
+    return re.sub(r"^<!-- lifts -->$", lambda _: "\n".join(lifts()), markdown, flags=re.MULTILINE)
 
 
 def included(name: str, heading: str | None) -> str:
@@ -48,3 +49,12 @@ def kinds() -> Iterator[str]:
         named = ", ".join(f"`{one.name}`" for one in catalogue() if kind.letter in one.source["kinds"])
         said = "lossless rules that look wrong" if lossless else "planted faults"
         yield f"\nHere: {planted} {said}; instances {named or 'none: no single round shows it, so it is looked for over several'}.\n"
+
+
+def lifts() -> Iterator[str]:
+    """A table in Markdown."""
+    from draftproof.oracle.lifts import LIFTS
+
+    yield "| lift | what becomes of the instance |\n|---|---|"
+    for lift in LIFTS:
+        yield f"| `{lift.name}` | {lift.about} |"

@@ -12,6 +12,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -90,14 +91,14 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
     caller = Caller(case)
     law, failures, leaves = defaultdict[Block, Fraction](Fraction), defaultdict[str, Fraction](Fraction), 0
     slack = Fraction(0)
-    trees, fresh_seeds = _trees(case), case.subject.randomness == "seeds"
+    trees, fresh_seeds, calls = _trees(case), case.subject.randomness == "seeds", count(1)
     with watched(case.subject.call) as watch:
         for row in range(trees):
             batch, weight = case.batch.take([row]), fraction(case.probabilities[row])
             columns = case.subject.uniform_columns(batch.tokens.shape[1])
 
             def program() -> Block:
-                return caller.one(batch, _scripted(case, columns))  # noqa: B023 (called within this iteration)
+                return caller.one(batch, _scripted(case, columns, next(calls)))  # noqa: B023 (called within this iteration)
 
             found = enumerate_law(program, max_leaves=MAX_LEAVES, deadline=deadline, fresh_seeds=fresh_seeds, watch=watch)
             leaves += found.leaves
@@ -111,13 +112,17 @@ def enumerate_(case: Case, deadline: float | None = None) -> Reading:
     return Reading("enumerate", dict(law), dict(failures), slack, f"{counted(leaves, 'branch')} on {counted(len(case.trees), 'tree')}, {how}")
 
 
-def _scripted(case: Case, columns: int) -> dict[str, Any]:
-    """The randomness argument of a scripted run: every draw it leads to is one of the calls that are scripted."""
+def _scripted(case: Case, columns: int, call: int) -> dict[str, Any]:
+    """The randomness argument of a scripted run: every draw it leads to is one of the calls that are scripted.
+
+    Each ``call`` is given another seed, so that numbers a subject makes of its seeds by itself differ between two replays, which is refused.
+    """
     subject = case.subject
     if subject.randomness == "internal":
         return {}
     if subject.randomness == "seeds":
-        return {"seeds": np.zeros(1, dtype=np.int64) if subject.framework == "numpy" else _torch().zeros(1, dtype=_torch().int64)}
+        seed = np.array([call * 0x9E3779B97F4A7C15 % (1 << 62)])
+        return {"seeds": seed if subject.framework == "numpy" else _torch().from_numpy(seed)}
     if subject.randomness == "generator":
         from .readings.enumerate import scripted_generator
 

@@ -15,9 +15,13 @@ import numpy as np
 import pytest
 
 from draftproof.oracle import Subject, SubjectError, chain, check, reading
+from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import catalogue, find
 from draftproof.oracle.faults import chains
 from draftproof.oracle.faults.rows import arrays, on_chain, pick
+from draftproof.oracle.readings.refused import Refused
+from draftproof.oracle.subjects import subject_of
+from draftproof.oracle.verdicts import judge
 from draftproof.reference.instances import InstanceError, parse
 
 ONE = [find("chain-one-draft")]
@@ -355,3 +359,26 @@ def test_a_report_of_the_smoke_tier_says_so() -> None:
     judged = len({verdict.instance for verdict in report.verdicts})
     assert report.settings["tier"] == "smoke" and f"{judged} instances, one for each kind of fault" in str(report)
     assert "smoke tier" not in str(check(arrays("chain")(right), ONE, tier="smoke", way="sample", time_limit=0.2))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_generator_of_its_own_is_not_taken_for_no_randomness(own: bool) -> None:
+    """Hashes of a seed and a counter, as kernels use them, cannot be scripted: with one seed in all replays each tree would have one block."""
+
+    @chain(framework="numpy", dtype="float64", batched=False)
+    def seeded(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray, seeds: np.ndarray) -> Any:
+        hashed = (int(seeds[0]) * odd % 2**64 / 2**64 for odd in (0xD1342543DE82EF95, 0xAF251AF3B0F025B5))
+        test, bonus = hashed if own else np.random.default_rng(int(seeds[0])).random(2)
+        token, p, q = int(drafts[0, 0]), target[0, 0], declared[0, 0]
+        accepted = test * q[token] < p[token]
+        below = (target[0, 1] if accepted else np.maximum(p - q, 0)).cumsum()
+        last = int((below <= bonus * below[-1]).sum())
+        return ([[token, last]], [1]) if accepted else ([[last, -1]], [0])
+
+    case = Case(subject_of(seeded), find("chain-one-draft"))
+    if own:
+        with pytest.raises(Refused, match="not controlled: the same script gave"):
+            reading.read(case)
+    else:
+        found = reading.read(case)
+        assert found.way == "enumerate" and len(found.law) == 10 and judge(case, found)[1].outcome == "conform"
