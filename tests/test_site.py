@@ -115,8 +115,11 @@ def test_it_builds_and_reads_without_a_network_and_a_broken_link_is_an_error(tmp
     assert done.returncode != 0 and "nowhere.md" in done.stderr
 
 
-WIDER = "return [document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll('pre > code')].map(e => e.clientWidth - innerWidth)]"
-"""By how many pixels the page, and the boxes that long lines scroll in, are wider than the screen."""
+WIDER = """
+const boxes = [...document.querySelectorAll("pre > code")].map(box => box.clientWidth)
+return Math.max(document.documentElement.scrollWidth, ...boxes) - innerWidth
+"""
+"""By how many pixels the page, or a box that long lines scroll in, is wider than the screen."""
 
 
 @pytest.mark.slow
@@ -131,6 +134,6 @@ def test_on_a_phone_tables_and_code_scroll_in_their_boxes(tmp_path: Path) -> Non
         for width in (360, 1280):
             for one in pages:
                 page.open(url_of(one), width=width)
-                assert max(page.run(WIDER)) <= 0, (one.name, width)
+                assert page.run(WIDER) <= 0, (one.name, width)
         page.open(url_of(wide), width=360)
-        assert max(page.run(WIDER)) > 0
+        assert page.run(WIDER) > 0
