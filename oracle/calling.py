@@ -12,6 +12,9 @@ from .embeddings import Embedding, Handed
 from .readings.refused import Refused
 from .subjects import Subject, SubjectError
 
+ONE_AT_A_TIME = "if it takes one request at a time, say so with batched=False (behind an engine's name ?batched=no)"
+"""What to do about a subject that is right alone and wrong in company."""
+
 
 class Caller:
     """Calls the subject of ``case`` on batches and returns its blocks.  ``touched`` names arguments it overwrote without saying so.
@@ -59,6 +62,25 @@ class Caller:
 
     def _answer(self, batch: Batch, randomness: Mapping[str, Any], mine: np.ndarray) -> np.ndarray:
         """The blocks of all rows of ``batch``; what is not of the promised form is only looked for in rows ``mine``."""
+        try:
+            return self._called(batch, randomness, mine)
+        except SubjectError as error:
+            outside = getattr(self.subject.call, "out_of_process", False)  # its protocol has no such declaration
+            if self.subject.batched and len(batch) > 1 and not outside and self._takes_one(batch, randomness):
+                raise SubjectError(f"{error}; a single request is answered: {ONE_AT_A_TIME}") from error.__cause__
+            raise
+
+    def _takes_one(self, batch: Batch, randomness: Mapping[str, Any]) -> bool:
+        """Whether it answers the first request, and fails on a batch of twice the same."""
+        for rows in ([0], [0, 0]):
+            part = {name: value[rows] if hasattr(value, "shape") else value for name, value in randomness.items()}
+            try:
+                self._called(batch.take(rows), part, np.arange(len(rows)))
+            except (SubjectError, Refused, MemoryError):
+                return len(rows) > 1
+        return False
+
+    def _called(self, batch: Batch, randomness: Mapping[str, Any], mine: np.ndarray) -> np.ndarray:
         arguments = self._arguments(batch)
         before = {name: self._copy(value) for name, value in arguments.items()}
         try:

@@ -18,7 +18,7 @@ import numpy as np
 
 from draftproof.reference.blocks import block_law_on_tree
 
-from .calling import Caller, block_of
+from .calling import ONE_AT_A_TIME, Caller, block_of
 from .cases import Batch, Case
 from .embeddings import Embedding, Step, crowded, padded, permuted, wider
 from .independence import wrong_in_batches
@@ -266,6 +266,7 @@ class _Judge:
         if self.broken:
             more = f" (and {len(self.broken) - 1} more such changes)" if len(self.broken) > 1 else ""
             outcome, message = "nonconform", next(iter(self.broken.values()))[0] + more
+            message += f"; {ONE_AT_A_TIME}" if "batch size" in self.broken else ""
         return Verdict(
             self.subject.name,
             self.case.instance.name,

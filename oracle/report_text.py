@@ -7,6 +7,7 @@ from typing import Any
 
 from draftproof.reference.exact_json import printable
 
+from .reading import INTEGRATED
 from .report import EXIT_CODES, KINDS, LIFTED, Failure, Report, catalogued, sampled_only
 from .shrink import VERDICTS as SHRINKABLE
 from .subjects import loadable
@@ -48,6 +49,9 @@ def _kind(part: Report, kind: str) -> Iterable[str]:
     sampled = [verdict for verdict in verdicts if "sampled because" in verdict.effort]
     if sampled and kind == "exactness":
         yield f"  {'':<11} {len(sampled)} sampled, first {sampled[0].instance}, because: {sampled[0].effort.partition('sampled because ')[2]}"
+    slow = [verdict for verdict in verdicts if INTEGRATED in verdict.effort]
+    if slow and kind == "exactness":
+        yield f"  {'':<12} {len(slow)} integrated, slowly: {slow[0].effort.partition(INTEGRATED)[2]}"
     notes = [(verdict.instance, note) for verdict in verdicts for note in verdict.notes]
     if notes:
         instance, note = notes[0]
@@ -89,7 +93,8 @@ def _failures(part: Report) -> Iterable[str]:
         others = len(found) - 1
         more = f" and {others} more instance{'s' * (others > 1)}" if others else ""
         yield ""
-        yield f"{first.outcome}   {first.subject}   {first.verdict} on {first.instance}{more}      read by {first.way}: {first.effort}"
+        effort = first.effort.partition(INTEGRATED)[0]
+        yield f"{first.outcome}   {first.subject}   {first.verdict} on {first.instance}{more}      read by {first.way}: {effort}"
         yield f"  {first.message}"
         if others:
             yield f"  fails on: {listed([one.instance for one in found])}"

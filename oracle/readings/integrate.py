@@ -21,7 +21,7 @@ from math import expm1, log
 import numpy as np
 from numpy.typing import NDArray
 
-from draftproof.oracle.readings.refused import Refused
+from draftproof.oracle.readings.refused import Refused, TooMuch
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -106,7 +106,7 @@ def integrate_law(
             return Integration(found.law(), subject.calls, subject.tapes, disagreements, certified, rounds)
         disagreements += wrong
         found.mend(witnesses[:_WITNESSES])
-    raise Refused(f"tapes still disagree after {_MAX_ROUNDS} rounds: the outcome is not constant on boxes of tapes")
+    raise TooMuch(f"tapes still disagree after {_MAX_ROUNDS} rounds: the outcome is not constant on boxes of tapes")
 
 
 class _Subject:
@@ -119,7 +119,7 @@ class _Subject:
 
     def __call__(self, tapes: Ints) -> Ints:
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise Refused(f"integrate had read {self.tapes} tapes when its share of the time limit was over")
+            raise TooMuch(f"integrate had read {self.tapes} tapes when its share of the time limit was over")
         native = np.empty(tapes.shape)
         native[:, self._walk] = tapes * 2.0**-self.bits
         self.calls += 1
@@ -266,7 +266,7 @@ class _Map:
 
     def _limit(self, cells: int) -> None:
         if cells > self._max_cells:
-            raise Refused(f"more than {self._max_cells} cells at one level")
+            raise TooMuch(f"more than {self._max_cells} cells at one level")
 
 
 def _first_disagreement(subject: _Subject, found: _Map, rng: np.random.Generator, fresh: int) -> tuple[int, Ints]:

@@ -6,6 +6,7 @@ import pytest
 
 from draftproof.oracle import check
 from draftproof.oracle.adapters import ADAPTERS, named
+from draftproof.oracle.calling import ONE_AT_A_TIME
 from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.reading import read
@@ -49,6 +50,16 @@ def test_a_sampler_of_ours_in_the_call_shape_conforms(shape: str) -> None:
 def test_in_batches_too() -> None:
     report = check(spec("vllm"), ["chain-two-residual-tokens"])
     assert report.outcome == "conform", report
+
+
+def test_a_sampler_of_single_requests_is_told_what_to_set(tmp_path: Path) -> None:
+    """SGLang's call shape, with an answer for the first request of a batch only."""
+    source = (SHAPES / "sglang_shape.py").read_text(encoding="utf-8")
+    (tmp_path / "sglang_shape.py").write_text(source.replace("for row in range(len(candidates))", "for row in [0]"), encoding="utf-8")
+    whole = f"sglang:{tmp_path}/sglang_shape.py:tree_speculative_sampling_target_only"
+    (changed,) = [verdict for verdict in check(whole, ["tree-top-two"], time_limit=10).verdicts if verdict.verdict == "invariance"]
+    assert changed.outcome == "nonconform" and changed.message.endswith(ONE_AT_A_TIME) and "?batched=no" in ONE_AT_A_TIME
+    assert outcomes(f"{whole}?batched=no", "tree-top-two")["exactness"].outcome == "conform"
 
 
 @pytest.mark.slow

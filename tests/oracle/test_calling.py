@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from draftproof.oracle import Subject, SubjectError
-from draftproof.oracle.calling import Caller, block_of
+from draftproof.oracle.calling import ONE_AT_A_TIME, Caller, block_of
 from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import find
 
@@ -131,3 +131,38 @@ def test_missing_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SubjectError, match=r"engine needs torch, which is not installed \(pip install 'draftproof\[gpu\]'\)"):
         Caller(Case(Subject(Recorder(), "engine"), find("chain-one-draft")))
+
+
+def complaint(call: Any, **declares: Any) -> str:
+    case = Case(Subject(call, "one", shape="chain", framework="numpy", **declares), find("chain-one-draft"))
+    with pytest.raises(SubjectError) as error:
+        Caller(case)(case.batch, {})
+    return str(error.value)
+
+
+def test_what_answers_a_single_request_only_is_told_how_to_say_so() -> None:
+    def squeezes(drafts: Any, declared: Any, target: Any) -> Any:
+        return [[int(drafts.squeeze()), -1]], [0]
+
+    def first_only(drafts: Any, declared: Any, target: Any) -> Any:
+        return [[0, -1], *[[-1, -1]] * (len(drafts) - 1)], [0, *[-1] * (len(drafts) - 1)]
+
+    assert "only" in complaint(squeezes) and complaint(squeezes).endswith(ONE_AT_A_TIME)
+    assert complaint(first_only).endswith(ONE_AT_A_TIME) and "emitted [-1, -1]" in complaint(first_only)
+
+
+def test_what_fails_for_another_reason_is_not() -> None:
+    def always(drafts: Any, declared: Any, target: Any) -> Any:
+        raise ValueError("no")
+
+    def at_token_two(drafts: Any, declared: Any, target: Any) -> Any:
+        return [[int([0, 1][token]), -1] for token in drafts[:, 0]], [0] * len(drafts)
+
+    def from_two_tokens_on(drafts: Any, declared: Any, target: Any) -> Any:
+        if len(set(drafts[:, 0].tolist())) > 1:
+            raise ValueError("ragged")
+        return [[0, -1]] * len(drafts), [0] * len(drafts)
+
+    for call in (always, at_token_two, from_two_tokens_on):
+        assert "batched" not in complaint(call)
+    assert "batched" not in complaint(lambda *_: ([[0, -1]], [0, 0]), batched=False)

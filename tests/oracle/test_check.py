@@ -382,3 +382,31 @@ def test_a_generator_of_its_own_is_not_taken_for_no_randomness(own: bool) -> Non
     else:
         found = reading.read(case)
         assert found.way == "enumerate" and len(found.law) == 10 and judge(case, found)[1].outcome == "conform"
+
+
+def by_rows(drafts: np.ndarray, declared: Any, target: np.ndarray, uniforms: Any) -> Any:
+    """Deterministic drafts are dropped: the first token is drawn from the target, by column 0."""
+    return (target[:, 0].cumsum(1) <= uniforms[:, :1]).sum(1)[:, None] * [[1, 0]] - [[0, 1]], [0] * len(drafts)
+
+
+def test_an_undeclared_layout_is_asked_for_where_it_costs_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    declares: dict[str, Any] = {"framework": "numpy", "dtype": "float64", "family": "recursive_rejection"}
+    wanted = 'if column v of its uniforms decides node v and column 0 draws the bonus token, declare layout="draftproof", and it is read in seconds'
+    undeclared, other = (subject_of(chain(**declares, **more)(by_rows)) for more in ({}, {"columns": lambda nodes: nodes + 1}))
+    with pytest.raises(Refused, match="when its share of the time limit was over; if column v") as refusal:
+        reading.read(Case(undeclared, find("chain-ngram")), deadline=0.0)
+    assert str(refusal.value).endswith(wanted)
+    monkeypatch.setattr(reading, "FRESH", 1 << 14)
+    lines = str(check(undeclared, ["chain-one-draft"])).splitlines()
+    assert f"  {'':<12} 1 integrated, slowly: {wanted}" in lines
+    assert sum(wanted in line for line in lines) == 1  # not again in what is nonconform
+    assert "slowly" not in str(check(other, ["chain-one-draft"]))
+    assert "slowly" not in str(check(replace(undeclared, layout="draftproof"), ["chain-one-draft"]))
+    assert reading.layout_hint(replace(undeclared, layout="draftproof", family=None)) == "declare a family, and it is read in seconds"
+    assert '"layout": "draftproof" in its hello' in reading.layout_hint(replace(undeclared, call=Outside()))
+
+
+class Outside:
+    out_of_process = True
+
+    def __call__(self) -> None: ...
