@@ -4,6 +4,7 @@ What an item finds depends on the item and on the settings only: everything samp
 fixed by the plan, so that a union bound over the items holds whatever was judged before, elsewhere, or twice.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,11 +54,19 @@ class Plan:
 
     def judge(self, number: int, then: str = "") -> Report:
         """What one item finds.  Whatever goes wrong in the subject is a Failure, next to what was found before.  ``then``: what a hang entails."""
-        item, found = self.items[number], Report()
+        item, found, since = self.items[number], Report(), time.monotonic()
+
+        def took(verdict: str) -> None:
+            nonlocal since
+            now = time.monotonic()
+            key = item.subject, item.instance, verdict
+            found.seconds[key], since = round(found.seconds.get(key, 0.0) + now - since, 6), now
+
         try:
             with alarm(self.time_limit):
                 for verdict in item.verdicts():
                     found.put(verdict)
+                    took(getattr(verdict, "verdict", ""))
             return found
         except KeyboardInterrupt:
             raise
@@ -67,6 +76,7 @@ class Plan:
         except BaseException as error:  # the subject's own code may raise anything
             message = said(error)
         found.put(Failure(item.subject, item.instance, message))
+        took("")
         return found
 
     def run(self, observe: Observe | None = None, record: Record | None = None, fold: "Fold | None" = None, keep: Keep | None = None) -> Report:

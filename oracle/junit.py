@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from .plain_text import plain
-from .report import Failure, Report, sampled_only
+from .report import Failure, NotJudged, Report, sampled_only
 from .verdicts import Verdict
 
 LONGEST = 20_000
@@ -26,6 +26,7 @@ def junit(report: Report) -> bytes:
         _suite(root, "draftproof", [_case("draftproof", "nothing was judged", "error", "error", "nothing was judged: that is never a pass")])
     for count in ("tests", "failures", "errors", "skipped"):
         root.set(count, str(sum(int(suite.attrib[count]) for suite in root)))
+    _add_times(root)
     ElementTree.indent(root, " ")
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
@@ -36,15 +37,26 @@ def _suite(root: ElementTree.Element, name: str, cases: Iterable[ElementTree.Ele
     suite.set("tests", str(len(suite)))
     for count, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{kind}"))))
+    _add_times(suite)
+
+
+def _add_times(whole: ElementTree.Element) -> None:
+    """The sum of what is known of the parts."""
+    known = [float(part.attrib["time"]) for part in whole if "time" in part.attrib]
+    if known:
+        whole.set("time", f"{sum(known):.3f}")
 
 
 def _cases(part: Report) -> Iterable[ElementTree.Element]:
-    for verdict in part.verdicts:
-        yield _of(verdict)
-    for error in part.errors:
-        yield _missing(error, "error")
-    for item in part.not_judged:
-        yield _missing(item, "skipped")
+    """Each with its seconds, where the report was just made or comes from a run log; a report read from JSON has none."""
+    left = dict(part.seconds)  # what was measured is given once, so that the sums are what the run took
+    items: list[Verdict | Failure] = [*part.verdicts, *part.errors, *part.not_judged]
+    for item in items:
+        case = _of(item) if isinstance(item, Verdict) else _missing(item, "skipped" if isinstance(item, NotJudged) else "error")
+        seconds = left.pop((item.subject, item.instance, getattr(item, "verdict", "")), None)
+        if seconds is not None:
+            case.set("time", f"{seconds:.3f}")
+        yield case
 
 
 def _of(verdict: Verdict) -> ElementTree.Element:
@@ -63,7 +75,7 @@ def _missing(item: Failure, kind: str) -> ElementTree.Element:
 
 
 def _case(subject: str, name: str, kind: str | None, outcome: str, message: str, effort: str = "") -> ElementTree.Element:
-    case = ElementTree.Element("testcase", classname=plain(subject), name=plain(name), time="0")
+    case = ElementTree.Element("testcase", classname=plain(subject), name=plain(name))
     if kind is not None:
         inside = ElementTree.SubElement(case, kind, message=plain(message))
         if kind != "skipped":

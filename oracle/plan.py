@@ -60,7 +60,7 @@ def plan(
         for instance, lift in tasks:
             name = f"{instance.name}{LIFTED}{lift}" if lift else instance.name
             items.append(Item(one.name, name, partial(judge_, name, instance, lift, lift in (lifts or ()))))
-    part: dict[str, Any] = {"lifts": lifts} if lifts is not None else {"tier": tier} if given is None and tier == "smoke" else {}
+    part: dict[str, Any] = {"lifts": lifts} if lifts is not None else {"tier": tier} if given is None else {}
     return Plan(items, settings | part, time_limit)
 
 
@@ -103,12 +103,11 @@ class _Judge:
                 raise SubjectError(f"{said(error)}; {hint}") from error
             raise
 
-    def _judge(self, case: Case, start: float) -> list[Verdict]:
-        found = self._of_law(case, start)
-        if case.embedding is not None:  # a lift is one of the changes that must not matter
-            return found
-        deadline = time.monotonic() + self.time_limit / 6
-        return [*found, invariance(case, self._right(found), self.alpha / (2 * self.shares), self.seed, deadline)]
+    def _judge(self, case: Case, start: float) -> Iterator[Verdict]:
+        yield from (found := self._of_law(case, start))
+        if case.embedding is None:  # a lift is one of the changes that must not matter
+            deadline = time.monotonic() + self.time_limit / 6
+            yield invariance(case, self._right(found), self.alpha / (2 * self.shares), self.seed, deadline)
 
     def _right(self, found: Sequence[Verdict]) -> bool:
         """Whether the law was found to be the target's, and not only near enough for a generous tolerance."""

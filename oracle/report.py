@@ -57,6 +57,9 @@ class Report:
 
     The rest is for whoever reads it elsewhere: ``instances``, the sources of those that are not in the catalogue, by name; ``about``, what each
     subject declares and where it is defined (``origins``); ``shrunk``, smallest failing instances (``Shrunk.as_dict``).
+
+    ``seconds``: (subject, instance, verdict) -> how long that took, reading the law counted to the verdict that came first; "" in place of a verdict
+    for what could not be judged.  No part of the JSON, which is the same however fast a machine is and however often a run was interrupted.
     """
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -66,6 +69,7 @@ class Report:
     instances: dict[str, dict[str, Any]] = field(default_factory=dict)
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
     shrunk: list[dict[str, Any]] = field(default_factory=list)
+    seconds: dict[tuple[str, str, str], float] = field(default_factory=dict, compare=False)
 
     def put(self, item: Verdict | Failure) -> None:
         """Add a verdict or a failure where it belongs."""
@@ -108,6 +112,7 @@ class Report:
             self.instances,
             {name: about for name, about in self.about.items() if name == subject},
             [one for one in self.shrunk if one["subject"] == subject],
+            {key: seconds for key, seconds in self.seconds.items() if key[0] == subject},
         )
 
     def add(self, other: "Report") -> None:
@@ -118,6 +123,7 @@ class Report:
         self.instances |= other.instances
         self.about |= other.about
         self.shrunk += other.shrunk
+        self.seconds |= other.seconds
 
     def as_dict(self) -> dict[str, Any]:
         """As docs/report.md and page/report.schema.json say; what is empty is left out but for the first five entries."""

@@ -37,7 +37,8 @@ class RunLog:
         subject, instance = self.header["items"][number]
         parts = {"verdicts": [one.as_dict() for one in found.verdicts], "errors": [vars(one) for one in found.errors]}
         parts["not_judged"] = [vars(one) for one in found.not_judged]
-        self._write({"item": number, "subject": subject, "instance": instance, **parts})
+        seconds = {verdict: seconds for (*_, verdict), seconds in found.seconds.items()}
+        self._write({"item": number, "subject": subject, "instance": instance, **parts, "seconds": seconds})
 
     def _write(self, line: Mapping[str, Any]) -> None:
         text, self._last = summed(line, self._last)
@@ -135,6 +136,8 @@ def _parsed(path: Path, header: Mapping[str, Any], line: Mapping[str, Any]) -> t
     try:
         if [line["subject"], line["instance"]] != header["items"][line["item"]]:
             raise ValueError
-        return line["item"], Report.from_dict(line)
-    except (KeyError, IndexError, TypeError, ValueError):
+        found = Report.from_dict(line)
+        found.seconds = {(line["subject"], line["instance"], verdict): float(took) for verdict, took in line.get("seconds", {}).items()}
+        return line["item"], found
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         raise RunLogError(f"{path}: {json.dumps(line)[:80]}... is not what a work item of this run found") from None

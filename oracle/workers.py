@@ -5,6 +5,7 @@ A thread keeps its process for the next item of the job.  One that dies or hangs
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -51,6 +52,7 @@ def listing(job: "Job") -> Listing:
 
 def judge(job: "Job", number: int, name: tuple[str, str]) -> Report:
     """What item ``number``, of this subject and instance, finds."""
+    began = time.monotonic()
     for may_try_again in (True, True, False):
         try:
             worker, listed = _worker(job)
@@ -68,7 +70,7 @@ def judge(job: "Job", number: int, name: tuple[str, str]) -> Report:
         _drop(threading.get_ident())
         if not may_try_again:
             break
-    return Report(errors=[Failure(*name, message)])
+    return Report(errors=[Failure(*name, message)], seconds={(*name, ""): round(time.monotonic() - began, 6)})
 
 
 def close(job_id: str) -> None:

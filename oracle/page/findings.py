@@ -7,7 +7,7 @@ from typing import Any
 
 from ..drawing import Drawing
 from ..plain_text import plain
-from ..report import LIFTED, Failure, Report
+from ..report import KINDS, LIFTED, Failure, Report
 from ..report_text import errors, findings, purpose, see_again
 from ..verdicts import Verdict
 from . import pictures
@@ -112,7 +112,10 @@ def _sure(verdict: Verdict, settings: Mapping[str, Any]) -> Child:
         said = SURE.get(verdict.way, "")
     held = ""
     if verdict.number is not None:
-        held = f" The number is {short(verdict.number, 6)}" + (f", held against {short(verdict.limit, 6)}." if verdict.limit is not None else ".")
+        what = KINDS.get(verdict.verdict, "number").removeprefix("largest ").removeprefix("longest ")
+        held = f" {what[0].upper()}{what[1:]}: {short(verdict.number, 6)}"
+        limit = "compared with" if verdict.verdict == "acceptance" else "tolerance"
+        held += f", {limit} {short(verdict.limit, 6)}." if verdict.limit is not None else "."
     return [said, held, tag("span", f" Read by {plain(verdict.way, 40)}: {plain(verdict.effort, 300)}.", class_="quiet") if verdict.effort else None]
 
 

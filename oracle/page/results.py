@@ -66,11 +66,10 @@ def load(paths: list[Path]) -> Results:
 
 
 def of(report: Report) -> Results:
-    """A report at hand, exactly as it would be read from its file."""
-    found = Results()
-    part = json.loads(report.to_json(), parse_constant=_constant)
-    found.runs.append(_run(part, "this run"))
-    return found
+    """A report at hand, exactly as it would be read from its file, and the seconds that the file has not."""
+    run = _run(json.loads(report.to_json(), parse_constant=_constant), "this run")
+    run.report.seconds = report.seconds
+    return Results([run])
 
 
 def put(found: Results, value: Any, source: str, when: str = "") -> None:

@@ -1,6 +1,7 @@
 """The head of the page: the outcome before anything else."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from ..plain_text import plain
 from ..report import EXIT_CODES, WRONG, Report
@@ -58,7 +59,33 @@ def header(results: Results) -> Html:
         return tag("header", bar, tag("h1", "Verifiers and budgets compared"))
     report = results.report
     heading = tag("h1", badge(report.outcome, report.said.capitalize()), " ", tag("span", _sentence(report), class_="sentence"))
-    return tag("header", bar, heading, tag("p", MEANING[report.outcome], " ", _size(report), class_="lead"))
+    return tag("header", bar, heading, tag("p", MEANING[report.outcome], " ", _size(report), class_="lead"), *tiers(results))
+
+
+def tiers(results: Results) -> Iterable[Html]:
+    """On what was judged, above all where that was a smoke test only; whose, where it differs."""
+    said = dict[tuple[str, str], list[str]]()
+    for run in results.runs:
+        if (found := _tier(run.report)) is not None:
+            said.setdefault(found, []).extend(run.report.subjects)
+    for (name, words), subjects in said.items():
+        whose = f", {counted(len(subjects), 'subject')} ({', '.join(plain(one, 60) for one in subjects[:3])}{', …' * (len(subjects) > 3)})"
+        yield tag("p", tag("strong", name), whose if len(said) > 1 else "", f": {words}", class_="tier is-inconclusive" if name == SMOKE else "tier")
+
+
+SMOKE = "Smoke test only"
+
+
+def _tier(report: Report) -> tuple[str, str] | None:
+    """Name, and what it means; None where the report does not know, as of instances that were given one by one."""
+    tier, lifts = report.settings.get("tier"), report.settings.get("lifts")
+    if tier == "smoke":
+        return SMOKE, "one instance for each kind of fault. Nothing is said of the rest of the catalogue, which --tier standard judges."
+    if tier == "standard":
+        return "Standard tier", "every instance of the catalogue that suits the subject."
+    if isinstance(lifts, list):
+        return "Lifted", f"instances at real sizes: {plain(', '.join(map(str, lifts)), 200)}."
+    return None
 
 
 def _sentence(report: Report) -> Child:

@@ -2,26 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from draftproof.oracle import Report, junit
+from draftproof.oracle import Report, chain, check, junit
+from draftproof.oracle.faults import chains
+from draftproof.oracle.page.results import of
 from draftproof.oracle.report import Failure, NotJudged
 from draftproof.oracle.verdicts import Verdict
 
 from .reports import hostile, ordinary
 
 SHAPE: dict[str, tuple[set[str], set[str], set[str]]] = {
-    "testsuites": ({"name", "tests", "failures", "errors", "skipped"}, set(), {"testsuite"}),
-    "testsuite": ({"name", "tests", "failures", "errors", "skipped"}, set(), {"testcase"}),
-    "testcase": ({"name", "classname", "time"}, set(), {"failure", "error", "skipped", "system-out"}),
+    "testsuites": ({"name", "tests", "failures", "errors", "skipped"}, {"time"}, {"testsuite"}),
+    "testsuite": ({"name", "tests", "failures", "errors", "skipped"}, {"time"}, {"testcase"}),
+    "testcase": ({"name", "classname"}, {"time"}, {"failure", "error", "skipped", "system-out"}),
     "failure": ({"message", "type"}, set(), set()),
     "error": ({"message", "type"}, set(), set()),
     "skipped": ({"message"}, set(), set()),
     "system-out": (set(), set(), set()),
 }
-"""Of the elements that we write: attributes, which are all needed in Jenkins' junit-10.xsd or always written by us, and children."""
+"""Of the elements that we write: attributes that are needed in Jenkins' junit-10.xsd or always written by us, those that may be missing, children."""
 
 
 def faults(document: bytes, report: Report) -> list[str]:
@@ -51,8 +54,8 @@ def faults(document: bytes, report: Report) -> list[str]:
 def _of_element(element: ElementTree.Element) -> Iterable[str]:
     if element.tag not in SHAPE:
         return [f"element {element.tag}"]
-    attributes, _, children = SHAPE[element.tag]
-    odd = [f"{name} of {element.tag}" for name in set(element.attrib) ^ attributes]
+    attributes, optional, children = SHAPE[element.tag]
+    odd = [f"{name} of {element.tag}" for name in set(element.attrib) - optional ^ attributes]
     return odd + [f"{child.tag} in {element.tag}" for child in element if child.tag not in children]
 
 
@@ -79,6 +82,36 @@ def test_a_report_of_nothing_is_an_error_and_only_unsuited_instances_are_no_pass
     assert (root.get("tests"), root.get("errors")) == ("1", "1")
     unsuited = ElementTree.fromstring(junit.junit(Report(not_judged=[NotJudged("engine:verify", "tree-siblings", "it takes chains")])))
     assert (unsuited.get("tests"), unsuited.get("errors"), unsuited.get("skipped")) == ("2", "1", "1")
+
+
+def untimely(document: bytes, report: Report) -> list[str]:
+    """What is wrong with the times of a document about ``report``."""
+    root = ElementTree.fromstring(document)
+    cases = list(root.iter("testcase"))
+    found = [f"time of {suite.get('name')}" for suite in root if abs(float(suite.get("time", -1)) - _total(suite.iter("testcase"))) > 1e-9]
+    found += ["time of testsuites"] * (abs(float(root.get("time", -1)) - _total(cases)) > 1e-9)
+    found += ["time is missing"] * (sum("time" in case.attrib for case in cases) != len(report.seconds))
+    return found + ["the sum"] * (abs(_total(cases) - sum(report.seconds.values())) > 1e-3 * len(cases))
+
+
+def _total(cases: Iterable[ElementTree.Element]) -> float:
+    return sum(float(case.get("time", 0)) for case in cases)
+
+
+def test_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a report just made; one that was read from JSON has none, and says none."""
+    report = check(chains.stops_at_once, ["chain-one-draft", "chain-block"])
+    report.add(check(_crashes, ["chain-block"]))
+    assert untimely(junit.junit(of(report).report), report) == [] and len(report.seconds) == 9 and all(report.seconds.values())
+    assert b"time=" not in junit.junit(Report.from_dict(report.as_dict()))
+    assert "the sum" in untimely(junit.junit(report), Report(seconds={**report.seconds, ("", "", ""): 1.0}))
+    monkeypatch.setattr(junit, "_add_times", lambda whole: whole.set("time", "0"))
+    assert untimely(junit.junit(report), report)[-1] == "time of testsuites"
+
+
+@chain(framework="numpy", batched=False)
+def _crashes(drafts: Any, declared: Any, target: Any) -> Any:
+    raise IndexError
 
 
 def test_words() -> None:

@@ -144,7 +144,7 @@ def test_it_says_what_is_wrong_where_how_sure_and_how_to_see_it_again() -> None:
     assert "1 of 4 subjects could not be judged, 1 does not do what it claims and 1 could not be decided" in said
     assert "at the root the next token should be 0 with probability 0.5; it is 0.35; total variation 0.15" in said
     assert "chain-one-draft and 1 more instance , at the root" in said.replace("instance, ", "instance , ")
-    assert "Exact: every branch of the unmodified code was replayed. The number is 0.15, held against 1e-06." in said
+    assert "Exact: every branch of the unmodified code was replayed. Total variation: 0.15, tolerance 1e-06." in said
     assert "draftproof law chain-one-draft --subject draftproof.oracle.faults.chains:residual_is_target" in said
     assert "instance = parse({'vocabulary': 2" in said and "nothing one step smaller fails" in said
     assert "crashed: the process died of SIGSEGV" in said and "it takes chains" in said
@@ -221,6 +221,21 @@ def test_conform_and_nothing() -> None:
     compared = Results()
     put(compared, {"instances": [], "means": []}, "league.json")
     assert faults(page(compared)) == []
+
+
+def test_the_tier_is_said_at_the_top() -> None:
+    def judged(subject: str, **settings: object) -> Report:
+        return Report([Verdict(subject, "chain-block", "exactness", "conform", "enumerate", 1e-9, 1e-6)], settings=settings)
+
+    head = words(shown(judged("engine:one", tier="smoke"))).partition("Subjects and verdicts")[0]
+    assert "Smoke test only: one instance for each kind of fault." in head and "--tier standard judges" in head
+    assert "Standard tier: every instance of the catalogue" in words(shown(judged("engine:one", tier="standard")))
+    assert "Lifted: instances at real sizes: large, padded." in words(shown(judged("engine:one", lifts=["large", "padded"])))
+    assert 'class="tier' not in shown(judged("engine:one")), "instances that were given are no tier"
+    both = of(judged("engine:one", tier="smoke"))
+    both.runs.extend(of(judged("engine:two", tier="standard")).runs)
+    said = words(page(both))
+    assert "Smoke test only, 1 subject (engine:one): " in said and "Standard tier, 1 subject (engine:two): " in said
 
 
 @pytest.mark.parametrize("outcome", ["conform", "nonconform", "inconclusive", "error"])

@@ -124,6 +124,16 @@ def test_hostile_texts_are_shown_and_nothing_else(window: Page, files: Path) -> 
     assert window.run("return document.querySelectorAll('main h2').length") == 4
 
 
+def test_no_table_is_clipped_on_a_desktop(window: Page, files: Path) -> None:
+    """Badges stand in the last column, where a table that is too wide for its box would cut them."""
+    window.open(url_of(files / "page.html"), 1280)
+    window.run(OPEN)
+    clipped = "return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+    assert window.run(clipped) == []
+    window.run("document.querySelectorAll('figure th, figure td').forEach(one => { one.style.paddingRight = '40px'; })")
+    assert window.run(clipped) != [], "this test sees what is clipped"
+
+
 def test_nothing_is_wider_than_the_screen(window: Page, files: Path) -> None:
     window.open(url_of(files / "page.html"), 360)
     assert window.run(WIDE) == [0, []]

@@ -26,7 +26,7 @@ def logged(path: Path, **settings: Any) -> Report:
 
 
 def test_goes_on_from_any_byte(tmp_path: Path) -> None:
-    """Cut anywhere, the log loses at most the line that was cut, and the run ends with the very same log and report."""
+    """Cut anywhere, the log loses at most the line that was cut, and the run ends with the very same report and, but for seconds, the same log."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     report = logged(whole).to_json()
     content = whole.read_bytes()
@@ -36,7 +36,33 @@ def test_goes_on_from_any_byte(tmp_path: Path) -> None:
         cut.write_bytes(content[:size])
         judged: list[str] = []
         assert logged(cut, observe=lambda name, *_: judged.append(name)).to_json() == report  # noqa: B023
-        assert len(judged) == 4 - max(sum(end <= size for end in ends) - 1, 0) and cut.read_bytes() == content
+        kept = max(sum(end <= size for end in ends) - 1, 0)
+        assert len(judged) == 4 - kept
+        again = cut.read_bytes()
+        assert again[: ends[kept]] == content[: ends[kept]] and timeless(again) == timeless(content)
+
+
+def timeless(content: bytes) -> list[dict[str, Any]]:
+    """The lines, but for how long each took, and the sums over that."""
+    return [{key: value for key, value in json.loads(line).items() if key not in ("seconds", "sum")} for line in content.splitlines()]
+
+
+def test_seconds_come_from_the_log_and_are_in_no_report(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    first = logged(path)
+    assert set(first.seconds) == {(one.subject, one.instance, one.verdict) for one in first.verdicts} and all(first.seconds.values())
+    again = logged(path)
+    assert again.seconds == first.seconds and again.to_json() == first.to_json() and "seconds" not in first.to_json()
+    header, line, *_ = path.read_bytes().splitlines(keepends=True)
+    read = {key: value for key, value in json.loads(line).items() if key != "sum"}
+    assert read["seconds"]["exactness"] == first.seconds[FAULT, NAMES[0], "exactness"]
+    last = json.loads(header)["sum"]
+    for odd in ({**read, "seconds": ["1"]}, {**read, "seconds": {"exactness": "long"}}, {**read, "seconds": {"exactness": None}}):
+        path.write_bytes(header + run_log.summed(odd, last)[0])
+        with pytest.raises(RunLogError, match="not what a work item of this run found"):
+            logged(path)
+    path.write_bytes(header + run_log.summed({key: value for key, value in read.items() if key != "seconds"}, last)[0])
+    assert logged(path).to_json() == first.to_json()  # an older log has none
 
 
 @pytest.mark.parametrize("byte", [b"x", b"\0", b"\n", b"\r", b""])
@@ -118,12 +144,12 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch.chdir(tmp_path)
     assert main(["check", FAULT, "--instance", NAMES[0], "--instance", NAMES[2], "--alpha", "1e-5", "--log", "log", "--json", "a.json"]) == 1
     first = capsys.readouterr()
-    assert f"draftproof: nonconform   {FAULT}   exactness on {NAMES[0]}: at the root the next token should be 0" in first.err
+    assert first.err == f"draftproof: nonconform   {FAULT}   exactness, first on {NAMES[0]}\n"
     content = Path("log").read_bytes()
     Path("log").write_bytes(content[:-7])
     assert main(["check", "--resume", "log", "--json", "b.json"]) == 1
     assert capsys.readouterr().out == first.out
-    assert Path("a.json").read_bytes() == Path("b.json").read_bytes() and Path("log").read_bytes() == content
+    assert Path("a.json").read_bytes() == Path("b.json").read_bytes() and timeless(Path("log").read_bytes()) == timeless(content)
     for more, said in (
         (["--alpha", "1e-6"], "log is the log of another run: its alpha is 1e-05, not 1e-06"),
         ([FAULT.replace("is_target", "of_first_row")], "its subject is"),
@@ -204,7 +230,7 @@ def test_every_line_is_json_and_holds_what_docs_say(tmp_path: Path) -> None:
     logged(path)
     header, *lines = map(json.loads, path.read_text().splitlines())
     assert list(header) == ["draftproof_run", "draftproof", "subject", "source", "settings", "instances", "items", "sum"]
-    assert all(list(line) == ["item", "subject", "instance", "verdicts", "errors", "not_judged", "sum"] for line in lines)
+    assert all(list(line) == ["item", "subject", "instance", "verdicts", "errors", "not_judged", "seconds", "sum"] for line in lines)
     assert [line["instance"] for line in lines] == NAMES == [instance for _, instance in header["items"]]
     docs = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
     assert all(f"`{key}`" in docs for key in (*header, *lines[0]))
