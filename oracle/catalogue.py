@@ -6,13 +6,15 @@ J (endings) takes several rounds: see ``engine``.  Most faults of published engi
 but vanish where rows repeat, the vocabulary has two tokens, or one token only is under-drafted; see each instance's note.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
 
-from draftproof.reference.instances import Instance, load, parse
+from draftproof.reference.exact_json import nearest
+from draftproof.reference.instances import Instance, InstanceError, load, parse
 from draftproof.reference.models import Prefix, random_model, spell
 
 from .subjects import Subject
@@ -37,7 +39,11 @@ def find(name: str) -> Instance:
 
 def named(name: str) -> Instance:
     """An instance of the catalogue or in a file, under the name it was asked for by.  Raises InstanceError."""
-    return next((instance for instance in catalogue() if instance.name == name), None) or replace(load(name), name=name)
+    known = {instance.name: instance for instance in catalogue()}
+    if name not in known and not any(mark in name for mark in "./\\") and not os.path.exists(name):
+        close = nearest(name, known)
+        raise InstanceError(f"{name}: no such file, nor is it in the catalogue{close or ';'} draftproof instances lists the catalogue")
+    return known.get(name) or replace(load(name), name=name)
 
 
 def suits(subject: Subject, instance: Instance) -> bool:

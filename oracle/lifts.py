@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from draftproof.reference.exact_json import among
 from draftproof.reference.instances import Instance
 from draftproof.reference.laws import Law
 from draftproof.reference.models import Prefix
@@ -62,7 +63,7 @@ def named(name: str) -> list[Lift]:
     """The lifts called ``name`` in order, several joined by ``+``.  Raises ValueError with the known names."""
     known = {lift.name: lift for lift in LIFTS}
     if unknown := [part for part in name.split("+") if part not in known]:
-        raise ValueError(f"no lift {unknown[0]!r}; known: {', '.join(known)}")
+        raise ValueError(f"no lift {unknown[0]!r}{among(unknown[0], known)}")
     return [known[part] for part in name.split("+")]
 
 

@@ -18,6 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from draftproof.reference.exact_json import among
+
 from .subjects import Subject, SubjectError
 from .supervise import signal_name
 
@@ -45,7 +47,7 @@ def command_subject(command: str, name: str, transcript: Path | None = None, **o
     hello = conversation.hello()
     declares = {key: value for key, value in hello.items() if key in DECLARES}
     if unknown := [key for key in hello if key not in (*DECLARES, "claims")]:
-        raise SubjectError(f"{command}: its hello has {unknown[0]!r}, which nobody reads; known: {', '.join((*DECLARES, 'claims'))}")
+        raise SubjectError(f"{command}: its hello has {unknown[0]!r}, which nobody reads{among(unknown[0], (*DECLARES, 'claims'))}")
     if declares.get("shape") not in ("tree", "chain"):
         raise SubjectError(f'{command}: its hello must say "shape": "tree" or "chain"')
     if (randomness := declares.get("randomness")) not in RANDOMNESS:

@@ -18,6 +18,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from draftproof.reference.exact_json import among, nearest
 from draftproof.reference.verifiers import FAMILIES, Family, family
 
 from .interrupt import Hung
@@ -88,7 +89,7 @@ class Subject:
                 raise SubjectError(f"{self.name}: {key}={getattr(self, key)!r} is not one of {', '.join(known)}")
         for claim in self.claims:
             if claim not in CLAIMS:
-                raise SubjectError(f"{self.name}: unknown claim {claim!r}; known: {', '.join(CLAIMS)}")
+                raise SubjectError(f"{self.name}: unknown claim {claim!r}{among(claim, CLAIMS)}")
         if self.dtype == "bfloat16" and self.framework == "numpy":
             raise SubjectError(f"{self.name}: numpy has no bfloat16")
         if self.temperature is not None and self.rows == "probs":
@@ -223,7 +224,8 @@ def _find(place: str) -> Any:
             raise SubjectError(f"{place!r} names no function: give {place}:callable{_among(_import(place))}")
         engines = ", ".join(adapters.ADAPTERS)
         forms = "module:callable, path/file.py:callable, either with @family after it"
-        raise SubjectError(f"{place!r} is not a subject: give {forms}, gpu_impl, or an engine ({engines})")
+        close = nearest(place, ["gpu_impl", *adapters.ADAPTERS])
+        raise SubjectError(f"{place!r} is not a subject{close or ':'} give {forms}, gpu_impl, or an engine ({engines})")
     found: Any = _import(module_name)
     for part in attribute.split("."):
         try:

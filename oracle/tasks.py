@@ -94,6 +94,9 @@ def reference_law(name: str, verifier: str) -> dict[str, Any]:
     instance = instance_named(name)
     try:
         rule = family(verifier)
+    except ValueError as error:
+        raise UsageError(f"{error}; draftproof explain NAME says what one is") from None
+    try:
         law = block_law(rule, instance.target, instance.topology, instance.scheme)
         first = next(violations(law, instance.target), None)
         return described(rule.name, law, instance.target, total_variation(law, instance.target) == 0, None if first is None else as_json(first))

@@ -5,6 +5,7 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,19 @@ def known_keys(given: Mapping[str, Any], keys: Iterable[str], what: str) -> None
     """Raises FormatError for a key that nobody reads: it is misspelt, or asks for what will not happen."""
     known = list(keys)
     if unknown := [key for key in given if key not in known]:
-        raise FormatError(f"unknown key {', '.join(map(shown, unknown))} in {what}; known: {', '.join(known)}")
+        raise FormatError(f"unknown key {', '.join(map(shown, unknown))} in {what}{among(unknown[0], known)}")
+
+
+def among(wrong: Any, known: Iterable[str]) -> str:
+    """"; did you mean 'target'? known: target, draft", or without a question where nothing is spelled like ``wrong``."""
+    known = list(known)
+    return f"{nearest(wrong, known) or ';'} known: {', '.join(known)}"
+
+
+def nearest(wrong: Any, known: Iterable[str]) -> str:
+    """"; did you mean 'target'?" with up to three names that are spelled like ``wrong``, the nearest first; empty where none is."""
+    found = get_close_matches(str(wrong)[:80].lower(), list(known)) if isinstance(wrong, str) else []
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def number(value: Any, what: str) -> str:

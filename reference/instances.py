@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import drafting
-from .exact_json import FormatError, as_object, known_keys, number, read, shown
+from .exact_json import FormatError, among, as_object, known_keys, number, read, shown
 from .laws import Law
 from .models import MissingRow, Model, Prefix, spell, table
 from .planning import best_first, freeze, plan
@@ -143,7 +143,7 @@ def _parsed(source: Any, name: str) -> Instance:
         topology = _topology(scheme_name, drafted)
         scheme = SCHEMES[scheme_name](_model(source, "draft", vocabulary))
     else:
-        raise InstanceError(f'unknown scheme {shown(scheme_name)} in "drafting"; known: {", ".join([*SCHEMES, *OTHER_SCHEMES])}')
+        raise InstanceError(f'unknown scheme {shown(scheme_name)} in "drafting"{among(scheme_name, [*SCHEMES, *OTHER_SCHEMES])}')
     return Instance(vocabulary, target, topology, scheme, scheme_name, name, source)
 
 

@@ -9,6 +9,7 @@ All of it is a predictable build: a slot's place and declared law are fixed befo
 from collections.abc import Callable
 
 from .drafting import ranked
+from .exact_json import among
 from .laws import Law
 from .models import Model, Prefix
 from .trees import Node, Scheme, Slot, Tokens, merged
@@ -24,7 +25,7 @@ def replay(draft: Model, vocabulary: int, sampler: str = "without_replacement", 
     smaller token.  With replacement a row is never exhausted, so ``exhaust`` does not matter.  Raises ValueError for an unknown rule.
     """
     if sampler not in SAMPLERS:
-        raise ValueError(f"unknown sampler {sampler!r}; known: {', '.join(SAMPLERS)}")
+        raise ValueError(f"unknown sampler {sampler!r}{among(sampler, SAMPLERS)}")
     fill = _filled(exhaust, vocabulary, draft if raw is None else raw)
 
     def declared(slot: Slot, prefix: Prefix, elders: Tokens) -> Law[int] | None:
@@ -56,7 +57,7 @@ def _filled(exhaust: str, vocabulary: int, raw: Model) -> Callable[[Prefix, Toke
 
     rules = {"drop": drop, "one_hot": one_hot, "uniform": uniform}
     if exhaust not in rules:
-        raise ValueError(f"unknown exhaustion rule {exhaust!r}; known: {', '.join(EXHAUSTION)}")
+        raise ValueError(f"unknown exhaustion rule {exhaust!r}{among(exhaust, EXHAUSTION)}")
     return rules[exhaust]
 
 

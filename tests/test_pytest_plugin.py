@@ -60,13 +60,15 @@ def test_a_failure_explains_itself_and_can_be_listed(pytester: pytest.Pytester) 
         assert text.count(said) == 1, said
     assert text.count("it is 0.35") == text.count("total variation") == 1
     assert "suite.py" not in text
-    known = "# faults that are known\n\ntest_fault[chain-one-draft-exactness]  # issue 12\ntest_gone[chain-one-draft-exactness]\n"
+    listed = "\n".join(f"{name}[chain-one-draft-exactness]  # issue 12" for name in ("test_fault", "test_fualt", "test_gone"))
+    known = f"# faults that are known\n\n{listed}\n"
     pytester.makefile(".txt", known=known, all="test_fault*\n")
     pytester.makeini("[pytest]\ndraftproof_xfails = known.txt\n")
     result = run(pytester, "-k", "chain-one-draft")
     counted = result.parseoutcomes()
     assert (counted["xfailed"], counted["passed"], "failed" in counted) == (1, len(suite.VERDICTS) - 1, False)
-    result.stdout.fnmatch_lines(["*known.txt lists test_gone*no conformance test*", "*issue 12*"])
+    result.stdout.fnmatch_lines(["*known.txt lists test_fualt*no conformance test here; did you mean test_fault[[]chain-one-draft-exactness[]][?]*"])
+    result.stdout.fnmatch_lines(["*known.txt lists test_gone[[]chain-one-draft-exactness[]], which is no conformance test*", "*issue 12*"])
     counted = run(pytester, "-k", "chain-one-draft", "--draftproof-xfails", "all.txt").parseoutcomes()
     assert (counted["xfailed"], counted["failed"]) == (1, len(suite.VERDICTS) - 1)  # a listed test that passes: the list is out of date
     assert run(pytester, "--draftproof-xfails", "missing.txt").ret == pytest.ExitCode.USAGE_ERROR

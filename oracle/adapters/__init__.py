@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from draftproof.reference.exact_json import among
+
 from ..subjects import Subject, SubjectError
 
 FIELDS: Mapping[str, Callable[[str], Any]] = {
@@ -123,7 +125,7 @@ def _settings(spec: str, known: Mapping[str, Callable[[str], Any]], text: str) -
     for setting in filter(None, text.split(",")):
         key, _, value = setting.partition("=")
         if key not in known:
-            raise SubjectError(f"{spec}: no setting {key!r}; known: {', '.join(known)}")
+            raise SubjectError(f"{spec}: no setting {key!r}{among(key, known)}")
         if key in found:
             raise SubjectError(f"{spec}: {key} is set twice")
         try:

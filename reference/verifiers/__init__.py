@@ -7,6 +7,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..exact_json import among
 from . import traversal as _traversal
 from . import univer as _univer
 from . import univer_lookahead as _univer_lookahead
@@ -94,5 +95,4 @@ def family(name: str) -> Family:
     try:
         return FAMILIES[ALIASES.get(name, name)]
     except KeyError:
-        known = ", ".join([*FAMILIES, *ALIASES])
-        raise ValueError(f"unknown verifier {name!r}; known: {known}") from None
+        raise ValueError(f"unknown verifier {name!r}{among(name, [*FAMILIES, *ALIASES])}") from None

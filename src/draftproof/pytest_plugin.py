@@ -1,5 +1,6 @@
 """The pytest side of ``draftproof.conformance``.  Every pytest run of whoever has draftproof installed imports this file: keep it light."""
 
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,8 +43,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if fnmatchcase(item.nodeid, pattern) or fnmatchcase(item.name, pattern):
                 used.add(pattern)
                 item.add_marker(pytest.mark.xfail(reason=reason or f"listed in {name}", strict=True))
-    if unused := sorted(set(entries) - used):
-        config.issue_config_time_warning(pytest.PytestWarning(f"{name} lists {unused[0]}, which is no conformance test here"), stacklevel=2)
+    for pattern in sorted(set(entries) - used):
+        listed, ids = pattern.replace("[[]", "["), [one for item in ours for one in (item.nodeid, item.name)]
+        close = get_close_matches(listed, ids, 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        config.issue_config_time_warning(pytest.PytestWarning(f"{name} lists {listed}, which is no conformance test here{meant}"), stacklevel=2)
 
 
 def _entries(config: pytest.Config, name: str) -> dict[str, str]:

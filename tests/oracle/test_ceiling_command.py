@@ -57,7 +57,7 @@ def test_a_damaged_certificate_is_rejected_with_the_inequality(capsys: pytest.Ca
     ("arguments", "said"),
     [
         ([], "give an instance, or a certificate to --check"),
-        (["no-such-instance"], "no-such-instance: No such file or directory"),
+        (["no-such-instance"], "no-such-instance: no such file, nor is it in the catalogue; draftproof instances lists the catalogue"),
         (["chain-block", "--certificate", "nowhere/proof.json"], "no folder"),
         (["--check", "nowhere.json"], "nowhere.json: No such file or directory"),
         (["--check", "a.json", "--certificate", "b.json"], "give one of them"),

@@ -187,7 +187,7 @@ def test_law_of_a_subject_that_cannot_be_judged(here: Path) -> None:
     ("arguments", "said"),
     [
         (["check", "broken:verify"], "cannot import broken: ModuleNotFoundError: No module named 'a_module_that_is_not_there'"),
-        (["check", "engine:lossless@blok"], "engine:lossless@blok: unknown verifier 'blok'; known: predraw_follow"),
+        (["check", "engine:lossless@blok"], "engine:lossless@blok: unknown verifier 'blok'; did you mean 'block'? known: predraw_follow"),
         (["law", "nowhere.json", "--subject", "engine:lossless"], "nowhere.json: No such file or directory"),
     ],
 )

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from draftproof.oracle.catalogue import catalogue
 from draftproof.oracle.controls import CONTROLS
 from draftproof.oracle.faults import FAULTS
 from draftproof.oracle.kinds import KINDS
+from draftproof.reference.verifiers import ALIASES, FAMILIES, Family
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -49,3 +52,26 @@ def test_without_a_kind_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
 def test_unknown_kind_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "Z"]) == 2
     assert "no kind 'Z'; known: A, B" in capsys.readouterr().err
+
+
+def test_a_name_that_is_misspelt_or_of_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a b.json").write_text("{}")
+    for name, said in (
+        ("tree-sibling", "did you mean 'tree-siblings' or"),
+        ("residual_is_tarjet", "did you mean 'residual_is_target' or"),
+        ("recursive-rejection", "did you mean 'recursive_rejection'?"),
+        ("a b.json", "a b.json is a file: draftproof instances 'a b.json' draws an instance file"),
+    ):
+        assert main(["explain", name]) == 2
+        assert said in capsys.readouterr().err, name
+
+
+@pytest.mark.parametrize("rule", FAMILIES.values(), ids=lambda rule: rule.name)
+def test_a_verifier_is_explained_and_its_commands_run(rule: Family, capsys: pytest.CaptureFixture[str]) -> None:
+    said = printed(capsys, rule.name)
+    lines = said.splitlines()
+    assert lines[0].startswith(f"verifier {rule.name}") and len(lines[1]) > 20 and all(line == line.rstrip() for line in lines)
+    law = next(line for line in lines if "its exact law: draftproof " in line).partition("draftproof ")[2].partition(" (")[0]
+    assert main(shlex.split(law)) == 0 and capsys.readouterr().out.startswith(f"{rule.name}: lossless")
+    assert {name for name in ALIASES if ALIASES[name] == rule.name} == set(json.loads(printed(capsys, rule.name, "--json"))["also"])

@@ -63,7 +63,7 @@ def test_instances_keep_the_name_they_were_asked_for_by(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps({**instance_named("chain-pairs").source, "name": "another"}))
     assert instance_named(str(path)).name == str(path)
-    with pytest.raises(UsageError, match="chain-pear: No such file"):
+    with pytest.raises(UsageError, match="chain-pear: no such file, nor is it in the catalogue; did you mean 'chain-pairs'"):
         instance_named("chain-pear")
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from draftproof.reference.exact_json import FormatError, as_object, known_keys, number, read, shown
+from draftproof.reference.exact_json import FormatError, among, as_object, known_keys, nearest, number, read, shown
 
 
 def test_decimals_and_names_of_no_number_stay_as_they_are_spelled(tmp_path: Path) -> None:
@@ -53,6 +53,8 @@ def test_objects_and_keys() -> None:
     with pytest.raises(FormatError, match=r"it must be a JSON object, not \[1\]"):
         as_object([1], "it")
     known_keys({"a": 1}, "ab", "it")
+    assert nearest("targte", ["draft", "target"]) == among("targte", ["draft", "target"]).partition("? known")[0] + "?" == "; did you mean 'target'?"
+    assert nearest("zzz", ["draft"]) == nearest(3, ["3"]) == "" and among("zzz", ["draft"]) == "; known: draft"
     with pytest.raises(FormatError, match="unknown key 'c', 4 in it; known: a, b"):
         known_keys({"a": 1, "c": 1, 4: 1}, "ab", "it")  # type: ignore[dict-item]
     assert len(shown("x" * 10**6)) < 100 and shown(10**5000) == "a very long number"

@@ -1,7 +1,11 @@
 """``draftproof explain``: what a kind of fault is, who had it, and what shows it."""
 
 import argparse
+import importlib
+import inspect
 import json
+import os
+import shlex
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,13 +14,14 @@ from .common import complain
 
 if TYPE_CHECKING:
     from draftproof.oracle.kinds import Kind
+    from draftproof.reference.verifiers import Family
 
 
 def add(commands: Any) -> None:
     """Put the command on the parser."""
     what = "What a kind of fault is, how it looks, which engines had it, and the instances and planted faults made for it."
-    what += " Or what one instance of the catalogue, one planted fault or one control is for."
-    command = commands.add_parser("explain", help="explain a kind of fault, an instance, a planted fault or a control", description=what)
+    what += " Or what one instance of the catalogue, one planted fault or one control is for, or what a verifier is."
+    command = commands.add_parser("explain", help="explain a kind of fault, an instance, a planted fault, a control or a verifier", description=what)
     command.add_argument("kind", nargs="?", metavar="KIND | NAME", help="a letter, A to O (default: list them), or a name")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.set_defaults(run=run)
@@ -44,11 +49,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _named(name: str, as_json: bool) -> int:
-    """An instance, a planted fault or a control."""
+    """An instance, a planted fault, a control or a verifier."""
     from draftproof.oracle.catalogue import catalogue
     from draftproof.oracle.controls import CONTROLS
     from draftproof.oracle.faults import FAULTS
     from draftproof.oracle.kinds import KINDS
+    from draftproof.reference.exact_json import nearest
+    from draftproof.reference.verifiers import ALIASES, FAMILIES
 
     from .instances import drawing
 
@@ -63,11 +70,47 @@ def _named(name: str, as_json: bool) -> int:
     elif (control := next((one for one in CONTROLS if name in (one.name, one.subject.name)), None)) is not None:
         said = {"control": control.name, "kinds": ["O"], "what": control.what, "why": control.why, "subject": control.subject.name}
         lines = [f"control {control.name}: lossless", *_wrapped(control.what), *_wrapped(control.why), ""]
+    elif (rule := _verifier(name)) is not None:
+        about = inspect.getdoc(importlib.import_module(f"draftproof.reference.verifiers.{rule.name}")) or ""
+        said = {"verifier": rule.name, "also": _aliases(rule), "kinds": [], "what": about, "draws": rule.draws}
+        lines = list(_of_verifier(rule, about))
+    elif os.path.isfile(name):
+        return complain(f"{name} is a file: draftproof instances {shlex.quote(name)} draws an instance file")
     else:
-        return complain(f"no kind {name!r}; known: {', '.join(KINDS)}; nor is it the name of an instance, a planted fault or a control")
+        names = [*(one.name for one in (*catalogue(), *FAULTS, *CONTROLS)), *FAMILIES, *ALIASES]
+        what = f"no kind {name!r}; known: {', '.join(KINDS)}; nor is it an instance, a planted fault, a control or a verifier"
+        return complain(f"{what}{nearest(name, names) or ';'} draftproof instances lists instances")
     lines += [f"kind {letter}: {KINDS[letter].name} (draftproof explain {letter})" for letter in said["kinds"]]
     print(json.dumps(said) if as_json else "\n".join(lines))
     return 0
+
+
+def _verifier(name: str) -> "Family | None":
+    from draftproof.reference.verifiers import family
+
+    try:
+        return family(name)
+    except ValueError:
+        return None
+
+
+def _aliases(rule: "Family") -> list[str]:
+    from draftproof.reference.verifiers import ALIASES
+
+    return [alias for alias, name in ALIASES.items() if name == rule.name]
+
+
+def _of_verifier(rule: "Family", about: str) -> Iterator[str]:
+    from draftproof.oracle.catalogue import catalogue
+
+    also = _aliases(rule)
+    yield f"verifier {rule.name}{f', also called {chr(44).join(also)}' if also else ''}"
+    yield from (f"  {line}".rstrip() for line in about.split("\n"))
+    admitted = [instance.name for instance in catalogue() if rule.admits(instance)]
+    yield f"  made for: {'any drafting' if rule.draws is None else 'chains, and siblings drawn ' + ' or '.join(rule.draws)}"
+    yield f"  its code: reference/verifiers/{rule.name}.py; what is proved about it: draftproof prove {rule.name}"
+    yield f"  its exact law: draftproof law {admitted[0]} --verifier {rule.name} (or on {len(admitted) - 1} more instances of draftproof instances)"
+    yield f"  to judge a verifier that claims to be it: draftproof check SUBJECT@{rule.name}"
 
 
 def _made_for(kind: "Kind") -> dict[str, Any]:

@@ -32,8 +32,7 @@ def run(options: argparse.Namespace) -> int:
             instance = instance_named(options.name)
             print(json.dumps(instance.source) if options.json else "\n".join(drawing(instance)))
         except UsageError as error:
-            known = "" if "." in options.name else "; draftproof instances lists the catalogue"
-            return complain(f"{error}{known}")
+            return complain(str(error))
         except MissingRow as missing:
             return complain(f"{options.name}: {missing}")
         return 0

@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Carry it out."""
     from draftproof.proofs.build import BuildError, build
     from draftproof.proofs.ledger import Claim, LedgerError, Places, claims, faults
+    from draftproof.reference.exact_json import nearest
     from draftproof.reference.verifiers import FAMILIES, family
 
     places = Places()
@@ -47,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
             name = options.name
         chosen = [claim for claim in ledger if name in (claim.theorem, *claim.families, claim.function, claim.function.split(":")[-1])]
         if not chosen:
-            return complain(f"nothing is claimed about {options.name!r}")
+            names = [one for claim in ledger for one in (claim.theorem, *claim.families, claim.function.split(":")[-1]) if one]
+            close = nearest(options.name, dict.fromkeys(names))
+            return complain(f"nothing is claimed about {options.name!r}{close or ';'} draftproof prove lists all")
         print("\n\n".join(map(_in_full, chosen)))
         return 0
 

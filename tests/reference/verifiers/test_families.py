@@ -26,7 +26,7 @@ def test_names() -> None:
 
 
 def test_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown verifier 'tree-exit'; known: predraw_follow, tree_exit"):
+    with pytest.raises(ValueError, match="unknown verifier 'tree-exit'; did you mean 'tree_exit'\\? known: predraw_follow, tree_exit"):
         family("tree-exit")
 
 
