@@ -136,7 +136,7 @@ ERRORS = [
     (changed("target/\ud800", [1, 1, 1]), r"has '\\ud800', not a token"),
     (changed("target/\u0661", [1, 1, 1]), "not a token"),
     (changed("target/" + "9" * 5000, [1, 1, 1]), "not a token"),
-    ({**GOOD, "tragets": 3}, "unknown key 'tragets' in an instance; did you mean 'target'\\? known: vocabulary, target, draft, drafting, name, note, kinds"),
+    ({**GOOD, "tragets": 3}, "unknown key 'tragets' in an instance; did you mean 'target'\\? known: vocabulary, .*, note, kinds"),
     ({**GOOD, 3: 3, "x" * 5000: 1}, "unknown key 3, 'xxxx.*' in an instance"),
     (changed("drafting/child", [1]), "unknown key 'child' in \"drafting\"; did you mean 'children'\\? known: scheme, children"),
     (changed("drafting/nodes", 3), "unknown key 'nodes' in \"drafting\"; known: scheme, children"),

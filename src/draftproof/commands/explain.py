@@ -77,7 +77,7 @@ def _named(name: str, as_json: bool) -> int:
     elif os.path.isfile(name):
         return complain(f"{name} is a file: draftproof instances {shlex.quote(name)} draws an instance file")
     else:
-        names = [*(one.name for one in (*catalogue(), *FAULTS, *CONTROLS)), *FAMILIES, *ALIASES]
+        names = [*(one.name for one in catalogue()), *(one.name for one in FAULTS), *(one.name for one in CONTROLS), *FAMILIES, *ALIASES]
         what = f"no kind {name!r}; known: {', '.join(KINDS)}; nor is it an instance, a planted fault, a control or a verifier"
         return complain(f"{what}{nearest(name, names) or ';'} draftproof instances lists instances")
     lines += [f"kind {letter}: {KINDS[letter].name} (draftproof explain {letter})" for letter in said["kinds"]]
