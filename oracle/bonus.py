@@ -10,8 +10,8 @@ from .rounding import round_to
 from .subjects import Subject, SubjectError
 from .sweep import Advance
 
-ROWS = 1 << 22
-"""Numbers of target rows in one call at a full vocabulary."""
+NUMBERS, ROWS = 1 << 22, 64
+"""Numbers of target rows in one call, and rows, at most."""
 
 
 class Bonus:
@@ -19,21 +19,22 @@ class Bonus:
 
     def __init__(self, subject: Subject, vocabulary: int, seed: int, advance: Advance):
         source = {"vocabulary": 2, "target": {"": [0, 1], "0": [1, 1]}, "drafting": {"scheme": "fixed", "tree": ["0"]}}
-        self.caller, self.advance = Caller(Case(subject, parse(source, name=f"bonus token of {vocabulary}"))), advance
+        self.advance = advance
         row, self.weights = _row(subject, vocabulary, seed)
         self.bits = 24 if subject.uniforms_dtype == "float32" else 53
         self.columns, self.column = subject.uniform_columns(2), subject.consumption(2)[-1]
-        self.rows = max(1, ROWS // vocabulary) if subject.batched else 1
+        self.rows = max(1, min(NUMBERS // vocabulary, ROWS)) if subject.batched else 1
         two = np.zeros((1, 2), dtype=np.int64)
-        self._batch = Batch(two, two, two == 0, np.stack([row, row])[None], None)
+        self._batch = Batch(two, two, two == 0, np.stack([row, row])[None], None).take([0] * self.rows)
+        self.caller = Caller(Case(subject, parse(source, name=f"bonus token of {vocabulary}")), held=self._batch)
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         found = list[np.ndarray]()
         for start in range(0, len(points), self.rows):
             k = points[start : start + self.rows]
-            tapes = np.full((len(k), self.columns), 0.5)
-            tapes[:, self.column] = k * 2.0**-self.bits
-            blocks = self.caller(self._batch.take(np.zeros(len(k), dtype=np.int64)), {"uniforms": self.caller.uniforms(tapes)})
+            tapes = np.full((self.rows, self.columns), 0.5)  # always so many: the rows are held, whose copies would take most of the time
+            tapes[: len(k), self.column] = k * 2.0**-self.bits
+            blocks = self.caller(self._batch, {"uniforms": self.caller.uniforms(tapes)})[: len(k)]
             if (blocks[:, 1:] >= 0).any():
                 raise SubjectError("accepts a draft that its target cannot emit")
             found.append(blocks[:, 0])

@@ -22,10 +22,12 @@ class Caller:
     A SubjectError says what was wrong with an answer; which subject and which instance it was is left to whoever knows.
     """
 
-    def __init__(self, case: Case, embedding: Embedding | None = None):
-        """``embedding`` in place of the case's."""
+    def __init__(self, case: Case, embedding: Embedding | None = None, held: Batch | None = None):
+        """``embedding`` in place of the case's.  ``held``: a large batch whose arrays are made once, and anew when the subject wrote in them."""
         self.case, self.subject = case, case.subject
         self.touched: set[str] = set()
+        self._held = held
+        self._arrays: tuple[dict[str, Any], dict[str, Any]] | tuple[()] = ()
         self._embedding, self._rng = embedding or case.embedding, np.random.default_rng(0)
         if self.subject.framework == "torch":
             _require_torch(self.subject)
@@ -81,8 +83,11 @@ class Caller:
         return False
 
     def _called(self, batch: Batch, randomness: Mapping[str, Any], mine: np.ndarray) -> np.ndarray:
-        arguments = self._arguments(batch)
-        before = {name: self._copy(value) for name, value in arguments.items()}
+        held = batch is self._held
+        if not (held and self._arrays):
+            given = self._arguments(batch)
+            self._arrays = given, {name: self._copy(value) for name, value in given.items()}
+        arguments, before = self._arrays
         try:
             answer = self.subject.call(*arguments.values(), **randomness)
         except (Refused, SubjectError, MemoryError):
@@ -90,8 +95,11 @@ class Caller:
         except (Exception, GeneratorExit, SystemExit) as error:
             raise SubjectError(f"raised {_told(error)}") from error
         for name, value in arguments.items():
-            if name not in self.subject.overwrites and not self._same(value, before[name]):
-                self.touched.add(name)
+            if (held or name not in self.subject.overwrites) and not self._same(value, before[name]):
+                self.touched |= {name} - set(self.subject.overwrites)
+                held = False
+        if not held:
+            self._arrays = ()
         return self._checked(answer, batch, mine)
 
     def one(self, batch: Batch, randomness: Mapping[str, Any]) -> Block:

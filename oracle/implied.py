@@ -105,6 +105,8 @@ class ImpliedLaw:
         self._whole = whole
         self._starts = starts(self.weights, bits)
         self._seen: dict[int, int] = {}
+        self.done = 0.0
+        """Which part of the bisection is over, about: rounds, of those and as many as the widest bracket still needs."""
 
     @property
     def points(self) -> int:
@@ -160,8 +162,10 @@ class ImpliedLaw:
         size = 1 << self.bits
         low, high = np.full(len(bounds), -1, dtype=np.int64), np.full(len(bounds), size, dtype=np.int64)  # below at low, not at high
         step = np.full(len(bounds), 1 << max(self.bits - 40, 0), dtype=np.int64)
-        probe = np.clip(guesses, 0, size - 1)
+        probe, rounds = np.clip(guesses, 0, size - 1), 0
         while (open_ := np.flatnonzero(high - low > 1)).size:
+            rounds, widest = rounds + 1, int(np.minimum(high - low, step)[open_].max())
+            self.done = max(self.done, rounds / (rounds + widest.bit_length()))
             at_least = self._at(probe[open_]) >= bounds[open_]
             high[open_[at_least]], low[open_[~at_least]] = probe[open_[at_least]], probe[open_[~at_least]]
             probe = (low + high) // 2

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 from draftproof.reference.instances import Instance, parse
@@ -20,6 +21,7 @@ from .implied import Implied, ImpliedLaw, NoInverseCDF
 from .items import Item, Observe, Plan, Record, require_sense
 from .lifts import FULL
 from .lines import Line, lines
+from .reading import counted, layout_hint
 from .report import Failure, NotJudged, Report
 from .subjects import Subject, SubjectError, load
 from .supervise import Send
@@ -30,6 +32,9 @@ INSTANCES = ("chain-opposed", "tree-siblings-three", "tree-greedy-three", "tree-
 """Small instances of every way of drafting whose thresholds are no short decimals, which coarse uniforms would hit.  A subject is swept on those that
 suit it, ``MOST_INSTANCES`` at most."""
 MOST_INSTANCES = 2
+
+HALF = 2.0**-8
+"""Rounding to bfloat16, the coarsest, moves a threshold by less, and half a thousandth, as uniforms of three digits do."""
 
 GRACE = 60.0
 """Seconds for what cannot stop by itself."""
@@ -111,14 +116,15 @@ class _Judge:
     def _verdict(self, instance: str, outcome: str, way: str, off: float, message: str, effort: str = "", **more: Any) -> Verdict:
         return Verdict(self.subject.name, instance, "precision", outcome, way, off, self.settings.tolerance, message, effort, **more)
 
-    def _advance(self, what: str, total: int, deadline: float) -> Advance:
-        done = 0
+    def _advance(self, what: str, done: Callable[[], float], deadline: float) -> Advance:
+        """Called now and then: says how much of a line, or of the bisection, is ``done``, and how long the rest takes at that pace."""
+        began = time.monotonic()
 
         def advance() -> None:
-            nonlocal done
-            done += 1
-            self.progress(f"{self.subject.name} on {what}" + (f", {min(100 * done // total, 100)} %" if total else ""))
-            if time.monotonic() > deadline:
+            now, part = time.monotonic(), done()
+            left = (now - began) * (1 / part - 1) if part else 0.0
+            self.progress(f"{self.subject.name} on {what}, {part:.0%}" + (f", {left:.0f} s left of it" if part else ""))
+            if now > deadline:
                 raise OutOfTime
 
         return advance
@@ -126,8 +132,12 @@ class _Judge:
     def sweep(self, instance: Instance) -> Iterator[Verdict | Failure]:
         """A verdict for every column of one instance."""
         subject = self.subject
-        if subject.randomness != "uniforms" or subject.layout != "draftproof" or subject.family is None:
-            yield self._not_judged(instance.name, "it takes no uniforms in our layout, or names no family: nothing says which uniform decides")
+        if subject.randomness != "uniforms":
+            yield self._not_judged(instance.name, "it does not take its uniforms as an argument: a sweep needs uniforms [B, M]")
+            return
+        if subject.layout != "draftproof" or subject.family is None:
+            hint = layout_hint(subject) or "its uniforms have a number or an order of its own, and only our layout is swept"
+            yield self._not_judged(instance.name, f"nothing says which uniform decides what: {hint}")
             return
         if not subject.batched:
             yield self._not_judged(instance.name, "it takes one row at a time, and a sweep takes millions")
@@ -135,7 +145,7 @@ class _Judge:
         case, limit = Case(subject, instance), self.settings.time_limit
         sweeper, bits, deadline = Sweeper(case), self.settings.bits, time.monotonic() + limit
         for line in lines(case, self.settings.seed):
-            advance = self._advance(f"{instance.name}, column {line.column}", chunks(bits), deadline)
+            advance = self._advance(f"{instance.name}, column {line.column}", _counter(chunks(bits)), deadline)
             try:
                 yield self._of_line(instance.name, sweeper(line, bits, advance))
             except OutOfTime:
@@ -153,10 +163,22 @@ class _Judge:
         if self.settings.strict and (swept.edges or swept.ties):
             outcome = "nonconform"
             message = f"{swept.edges[0] if swept.edges else f'{swept.ties} differences at a uniform that is itself a threshold'}; {message}"
+        message += f"; what helps: {self._remedy(swept)}" if outcome == "nonconform" else ""
         details = {"column": swept.line.column, "tree": swept.line.row, "tape": swept.line.tape.tolist()}
         details |= {"differs": swept.differs, "near": swept.near, "ties": swept.ties}
         effort = f"{swept.counts.total() + swept.neighbours} uniforms"
         return self._verdict(instance, outcome, "sweep", off, message, effort, notes=tuple(swept.edges), details=details)
+
+    def _remedy(self, swept: Swept) -> str:
+        """What to change, by what the column decides and by how much it is off."""
+        off, cuts = float(swept.total_variation - swept.resolution), len(swept.line.cuts)
+        if off <= self.settings.tolerance:
+            return "at a uniform that is itself a threshold, accept where u < threshold and draw the first token with u < CDF"
+        if off > cuts * HALF:
+            return f"no rounding moves {counted(cuts, 'threshold')} that far: the rule is another, and draftproof check says which token is off"
+        if cuts > 1:
+            return "a CDF summed and searched in float64, and the uniform as it is, of 24 bits or more"
+        return "the ratio, and the uniform it is compared with, in float32 or finer and of 24 bits or more, neither rounded on the way"
 
     def implied(self) -> Iterator[Verdict | Failure]:
         """The verdict on the bonus token's law at a full vocabulary."""
@@ -167,9 +189,11 @@ class _Judge:
         if subject.top_k or subject.top_p is not None:
             yield self._not_judged(self.large, "it cuts the row itself")
             return
-        sampler = Bonus(subject, self.settings.vocabulary, self.settings.seed, self._advance(self.large, 0, time.monotonic() + limit))
+        advance = self._advance(self.large, lambda: law.done, time.monotonic() + limit)
+        sampler = Bonus(subject, self.settings.vocabulary, self.settings.seed, advance)
+        law = ImpliedLaw(sampler, sampler.weights, sampler.bits)
         try:
-            yield self._of_law(ImpliedLaw(sampler, sampler.weights, sampler.bits).of(self.settings.tokens, self.settings.seed), sampler.bits)
+            yield self._of_law(law.of(self.settings.tokens, self.settings.seed), sampler.bits)
         except NoInverseCDF as odd:
             message = f"{odd}; the intervals of a sampler that is no inverse CDF cannot be bisected"
             yield self._verdict(self.large, "inconclusive", "implied law", 1.0, message)
@@ -200,6 +224,12 @@ class _Judge:
             message += f"; what helps: {' and '.join(parts)}"
         effort = f"{found.looked_at} tokens' intervals of the uniform, {found.points} uniforms"
         return self._verdict(self.large, outcome, "implied law", off, message, effort, notes=tuple(notes), details=asdict(found))
+
+
+def _counter(total: int) -> Callable[[], float]:
+    """The part that is done after each of ``total`` steps."""
+    steps = count(1)
+    return lambda: min(next(steps) / total, 1.0)
 
 
 def _place(line: Line) -> str:

@@ -166,3 +166,24 @@ def test_what_fails_for_another_reason_is_not() -> None:
     for call in (always, at_token_two, from_two_tokens_on):
         assert "batched" not in complaint(call)
     assert "batched" not in complaint(lambda *_: ([[0, -1]], [0, 0]), batched=False)
+
+
+@pytest.mark.parametrize("overwrites", [(), ("target",)])
+def test_arrays_that_are_held_are_made_once_and_anew_after_they_were_written_in(overwrites: tuple[str, ...]) -> None:
+    seen = list[Any]()
+    writes = False
+
+    def verify(drafts: Any, declared: Any, target: Any) -> Any:
+        seen.append((target, target.copy()))
+        if writes:
+            target[:] = 0
+        return [[0, -1]] * len(drafts), [0] * len(drafts)
+
+    case = Case(Subject(verify, "held", shape="chain", framework="numpy", overwrites=overwrites), find("chain-one-draft"))
+    caller = Caller(case, held=case.batch)
+    for turn in range(4):
+        writes = turn == 1
+        caller(case.batch, {})
+    arrays, values = zip(*seen, strict=True)
+    assert arrays[0] is arrays[1] and arrays[1] is not arrays[2] and arrays[2] is arrays[3]
+    assert all(np.array_equal(value, values[0]) for value in values) and caller.touched == {"target"} - set(overwrites)

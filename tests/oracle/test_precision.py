@@ -132,8 +132,39 @@ def test_planted_faults_are_caught(subject: Subject, seen_by: str, instance: str
     settings = Settings(vocabulary=2048, tokens=48) if seen_by == "implied law" else replace(SETTINGS, strict="strict" in seen_by)
     wrong = [verdict for verdict in one(subject, settings, instance) if verdict.outcome == "nonconform"]
     assert wrong and wrong[0].way == seen_by.removeprefix("strict ")
-    helps = {precisions.cdf_in_single_precision: "a CDF summed", precisions.run_off_to_last_token: "a search that ends"}
-    assert f"what helps: {helps[subject]}" in wrong[0].message if subject in helps else "what helps" not in wrong[0].message
+    ratio = "the ratio, and the uniform it is compared with, in float32"
+    helps = {
+        precisions.cdf_in_single_precision: {"a CDF summed"},
+        precisions.run_off_to_last_token: {"a search that ends"},
+        precisions.uniforms_of_a_thousandth: {ratio, "a CDF summed and searched in float64, and the uniform as it is"},
+        precisions.uniforms_in_half_precision: {"a CDF summed and searched in float64, and the uniform as it is"},
+        precisions.ratio_compared_in_bfloat16: {ratio},
+        precisions.wrong_side_of_threshold: {"at a uniform that is itself a threshold, accept where u < threshold"},
+    }
+    for verdict in wrong:
+        assert any(f"what helps: {said}" in verdict.message for said in helps[subject]), verdict.message
+    assert all(any(f"what helps: {said}" in verdict.message for verdict in wrong) for said in helps[subject])
+
+
+def test_what_no_rounding_does_is_not_taken_for_rounding() -> None:
+    """Accepts at twice the ratio."""
+
+    def lax(drafts: np.ndarray, declared: np.ndarray | None, target: np.ndarray, uniforms: np.ndarray) -> precisions.Arrays:
+        return precisions.verified(drafts, declared, target, uniforms / np.where(np.arange(uniforms.shape[1]) > 0, 2, 1).astype(uniforms.dtype))
+
+    (wrong,) = [verdict for verdict in one(replace(precisions.sound, call=lax), SETTINGS) if verdict.outcome == "nonconform"]
+    assert "no rounding moves 1 threshold that far: the rule is another, and draftproof check says" in wrong.message
+
+
+def test_progress_says_how_long_the_rest_takes() -> None:
+    told = list[str]()
+    look = Settings(bits=18, vocabulary=1 << 14, tokens=4, tolerance=1e-3)
+    check_precision([precisions.sound_with_53_bits], ["chain-opposed"], look, observe=lambda what, done, total: told.append(what))
+    lines = [int(what.split(", ")[2].removesuffix("%")) for what in told if "column 1" in what and "left of it" in what]
+    assert lines == [25, 50, 75, 100]
+    bonus = [what for what in told if "bonus token" in what and "s left of it" in what]
+    parts = [int(what.split(", ")[1].removesuffix("%")) for what in bonus]
+    assert len(parts) > 10 and parts[0] < 30 and 80 < parts[-1] <= 100 and parts == sorted(parts)
 
 
 def test_a_boundary_event_is_a_note_unless_strict() -> None:
@@ -164,7 +195,13 @@ def test_what_is_not_done_in_time_is_inconclusive() -> None:
 
 def test_what_cannot_be_swept_is_said() -> None:
     other = load("draftproof.oracle.faults.chains:always_accepts")[0]
-    for subject, why in ((other, "no uniforms"), (replace(precisions.sound, batched=False), "row")):
+    for subject, why in (
+        (other, "does not take its uniforms"),
+        (replace(precisions.sound, batched=False), "row"),
+        (replace(precisions.sound, layout=None), 'column 0 draws the bonus token, declare layout="draftproof", and'),
+        (replace(precisions.sound, family=None), "declare a family"),
+        (replace(precisions.sound, layout=None, columns=lambda nodes: nodes + 1), "an order of its own, and only our layout is swept"),
+    ):
         report = check_precision([subject], settings=SETTINGS)
         assert not report.verdicts and why in report.not_judged[0].message and report.exit_code == 2
 
