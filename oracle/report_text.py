@@ -7,6 +7,7 @@ from typing import Any
 
 from draftproof.reference.exact_json import printable
 
+from .pattern import described
 from .reading import INTEGRATED
 from .report import EXIT_CODES, KINDS, LIFTED, Failure, Report, catalogued, sampled_only
 from .shrink import VERDICTS as SHRINKABLE
@@ -15,9 +16,6 @@ from .verdicts import Verdict
 
 AGAIN = "see it again: "
 SMALLER = "the smallest that still fails: "
-
-MOST_LISTED = 8
-"""Instances that a failure names."""
 
 
 def lines(report: Report) -> Iterable[str]:
@@ -96,14 +94,8 @@ def _failures(part: Report) -> Iterable[str]:
         effort = first.effort.partition(INTEGRATED)[0]
         yield f"{first.outcome}   {first.subject}   {first.verdict} on {first.instance}{more}      read by {first.way}: {effort}"
         yield f"  {first.message}"
-        if others:
-            yield f"  fails on: {listed([one.instance for one in found])}"
+        yield from (f"  {line}" for line in described(part, found))
         yield from _below(first, see_again(first, part.settings))
-
-
-def listed(names: Sequence[str]) -> str:
-    """As many as can be read."""
-    return ", ".join(names[:MOST_LISTED]) + (f" and {len(names) - MOST_LISTED} more, which --json lists" if len(names) > MOST_LISTED else "")
 
 
 def _below(item: Verdict | Failure, command: str | None) -> Iterable[str]:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from ..drawing import Drawing
+from ..pattern import described as described_pattern
 from ..plain_text import plain
 from ..report import KINDS, LIFTED, Failure, Report
 from ..report_text import errors, findings, purpose, see_again
@@ -91,9 +92,11 @@ def _facts(first: Verdict | Failure, found: Sequence[Verdict | Failure], part: R
         prefix = plain(first.violation["prefix"], 120)
         where.append([", after ", tag("code", prefix)] if prefix else ", at the root")
     again = see_again(first, part.settings)
+    of_verdict = [one for one in found if isinstance(one, Verdict)]
     return described(
         [
             ("Where", where),
+            ("Pattern", [tag("p", text(line, 600)) for line in described_pattern(part, of_verdict)] if of_verdict else None),
             ("How sure", _sure(first, part.settings) if isinstance(first, Verdict) else None),
             ("See it again", code(plain(again, 1000), "the command") if again else None),
             ("The instance", text(purpose(first.instance))),
