@@ -22,6 +22,7 @@ from . import scripted
 from .patched import patched
 from .refused import Refused
 from .scripted import Choice, Explorer, Replay, Script
+from .shared import SharedNoise
 from .uniforms import CHANGED, Uniform
 from .watched import Watch, watched
 
@@ -52,7 +53,7 @@ class _Raised:
     text: str
 
 
-class _Leaf(NamedTuple):
+class Leaf(NamedTuple):
     outcome: Hashable | _Raised
     drawn: list[Uniform | Choice]
     numerator: int
@@ -78,14 +79,15 @@ def enumerate_law(
     hashed; RuntimeError when nested or run in two threads.
     """
     law: dict[tuple[Hashable | _Raised, int], int] = {}  # outcome and denominator -> numerator
-    leaves, slack, size, explorer, few = 0, 0.0, 1, Explorer(fresh_seeds), list[_Leaf]()
+    leaves, slack, size, explorer, few = 0, 0.0, 1, Explorer(fresh_seeds), list[Leaf]()
+    shared = SharedNoise()
 
     def run(script: Script) -> Hashable | _Raised:
         if deadline is not None and time.monotonic() > deadline:
             raise Refused(f"enumerate had read {leaves} branches when its share of the time limit was over")
         return _run(program, script)
 
-    def replay(block: list[_Leaf], times: range) -> None:
+    def replay(block: list[Leaf], times: range) -> None:
         assert watch is not None
         with watch.under(1):
             for nth, (number, leaf) in product(times, enumerate(block)):
@@ -97,14 +99,15 @@ def enumerate_law(
         with patched() as scripted_torch:
             more = True
             while more:
-                block: list[_Leaf] = []
+                block: list[Leaf] = []
                 with watch.under(0):
                     while more and len(block) < size:
                         if leaves == max_leaves:
                             raise Refused(f"more than {max_leaves} branches")
                         explorer.begin()
-                        leaf = _Leaf(run(explorer), explorer.drawn, *explorer.mass())
-                        block.append(leaf)
+                        leaf = Leaf(run(explorer), explorer.drawn, *explorer.mass())
+                        if not shared.keep(leaf, explorer):
+                            block.append(leaf)
                         key = leaf.outcome, leaf.denominator
                         law[key] = law.get(key, 0) + leaf.numerator
                         leaves += 1
@@ -116,6 +119,7 @@ def enumerate_law(
                 few = (few + block)[:FEWEST_RUNS]
                 size = min(16 * size, LARGEST_BLOCK)
             replay(few, range(1, FEWEST_RUNS // leaves))
+            replay(shared.leaves(), range(max(1, FEWEST_RUNS // leaves)))
     outcomes: dict[T, Fraction] = {}
     failures: dict[str, Fraction] = {}
     for (outcome, denominator), numerator in law.items():

@@ -7,7 +7,7 @@ contender as one of weight w_1 + w_2 + ..., and the order of all of them is that
 
 The hazards are found by bisection at levels from one that the winner passes once in 10^7 runs to one that it misses as rarely: noise that is kept
 from 0 by a clamp differs at the first of them only.  Where the ratios change with the level the reading is refused; how far floating point moves them
-is the ``slack`` of the race, a bound on the total variation of its law.
+is the ``slack`` of the race, a bound on the total variation of its law.  Several races over the same noise: see ``shared``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .scripted import REUSED, Explorer, Odds, exact_weights
+from .scripted import REUSED, Explorer, Odds, Race, exact_weights
+from .shared import groups
 
 if TYPE_CHECKING:
     from .arithmetic import Number
@@ -51,6 +52,8 @@ class Standing(NamedTuple):
     weight: float = 0.0
     total: float = 0.0
     scale: float = 1.0
+    plain: bool = False
+    """Whether all it did was to take part in races with one place."""
 
 
 def order(numbers: Sequence[Number], largest: bool, count: int) -> list[int]:
@@ -65,7 +68,7 @@ def order(numbers: Sequence[Number], largest: bool, count: int) -> list[int]:
 
 
 def _race(racing: Sequence[Number], beats: Beats, count: int) -> list[int]:
-    script = _script(racing)
+    script = _script(racing, again=count == 1)
     odds = script.odds(lambda: _odds(racing, beats))
     left, total, places = list(odds.weights), sum(odds.weights), list[int]()
     for nth in range(count):
@@ -78,8 +81,31 @@ def _race(racing: Sequence[Number], beats: Beats, count: int) -> list[int]:
         left[place] = 0
         places.append(place)
     if count == 1:
-        _stand(racing[place], beats, odds.weights[place] / total, 1.0, 1.0)
+        _over(script, racing, place, Standing((0, 0), beats, odds.weights[place] / total, 1.0))
     return places
+
+
+def _over(script: Explorer, racing: Sequence[Number], place: int, champion: Standing) -> None:
+    """Enter a race with one place.  Where its noise has raced before nobody goes on as a champion: ``shared`` says whether both may matter."""
+    taped = dict[int, tuple[int, int]]()
+    for number in racing:
+        assert number.uniform.race is not None
+        taped[number.uniform.index] = number.uniform.race.taped
+        number.uniform.race = number.uniform.race._replace(plain=True)
+    script.races.append(Race(script.position - 1, taped))
+    group = next(group for group in groups(script.races) if script.races[-1] in group)
+    if len(group) == 1:
+        racing[place].uniform.race = champion._replace(taped=taped[racing[place].uniform.index], plain=True)
+    else:
+        _change(script, group, {"beats": None})
+
+
+def _change(script: Explorer, group: Sequence[Race], what: dict[str, Any]) -> None:
+    """Of all that took part in these races."""
+    for index in {index for race in group for index in race.taped}:
+        uniform = script.drawn[index]
+        assert not isinstance(uniform, tuple) and uniform.race is not None
+        uniform.race = uniform.race._replace(**what)
 
 
 def compare(op: Beats, one: Number, other: Number) -> bool:
@@ -96,6 +122,8 @@ def compare(op: Beats, one: Number, other: Number) -> bool:
     if one.uniform.race and other.uniform.race:
         one._refuse("compares two numbers that have both raced")
     script = _script([one, other], begun=True)
+    met = {one.uniform.index, other.uniform.index}
+    _change(script, [race for race in script.races if met & race.taped.keys()], {"plain": False})  # the level of a winner is in play now
     odds = script.odds(lambda: _pair(one, other, op))
     share = odds.weights[0] / sum(odds.weights)  # of one
     place = script.settle(odds)
@@ -289,14 +317,14 @@ def _always_beats(beats: Beats, number: Number, known: Number) -> bool:
     return not any(beats(value, _at(number, k)) for k in _ends(number))
 
 
-def _script(racing: Sequence[Number], begun: bool = False) -> Explorer:
-    """The script of these uniforms, each its own and not looked at before; ``begun``: one may have won before."""
+def _script(racing: Sequence[Number], begun: bool = False, again: bool = False) -> Explorer:
+    """The script of these uniforms, each its own and not looked at before; ``begun``: one may have won before; ``again``: all may have raced."""
     uniforms: list[Uniform] = [number.uniform for number in racing]
     script = uniforms[0].script
     if len({id(uniform) for uniform in uniforms}) < len(uniforms):
         script.refuse("combines two uniforms: a race between numbers made of the same one")
     for uniform in uniforms:
-        if uniform.race is not None and not (begun and uniform.race.beats):
+        if uniform.race is not None and not (begun and uniform.race.beats) and not (again and uniform.race.plain):
             script.refuse(f"a race between numbers one of which has raced before{REUSED}")
         if uniform.hi - uniform.lo + 1 != uniform.scale:
             script.refuse(f"a race between numbers one of which was compared before{REUSED}")

@@ -61,6 +61,13 @@ class Settled(NamedTuple):
     taken: int
 
 
+class Race(NamedTuple):
+    """A race that is over: the branch that says who won, and what a replay is to draw for each uniform in it."""
+
+    position: int
+    taped: dict[int, tuple[int, int]]
+
+
 class Run:
     """One run of the program: where it is in the script, and why it is refused, if it is."""
 
@@ -99,6 +106,7 @@ class Explorer(Run):
         self.drawn: list[Uniform | Choice] = []
         self.steps = 0
         self.numbers: list[Number] = []  # what the elements of lazy tensors are
+        self.races: list[Race] = []  # those with one place, in the order in which they were settled
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
         """A uniform: a number that is not known yet."""

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import draftproof
+from draftproof.oracle.readings import races
+from draftproof.oracle.readings import shared as shared_noise
 from draftproof.oracle.readings.enumerate import Refused, enumerate_law
 
 P = torch.tensor([0.5, 0.25, 0.125, 0.125, 0.0])
@@ -162,10 +164,54 @@ def losers_compared() -> tuple[int, ...]:
     return tuple(sorted(range(3), key=noise.__getitem__))
 
 
+def decides_which() -> int:
+    noise = torch.empty(5).exponential_()
+    one, other = (torch.stack([P, P.flip(0)]) / noise).argmax(-1).tolist()
+    return int(other) if one == 0 else int(one)
+
+
+def second_only_after_the_first() -> int:
+    noise = torch.empty(5).exponential_()
+    return int((P / noise).argmax()) or int((P.flip(0) / noise).argmax())
+
+
+def weighed_by_the_first() -> int:
+    noise = torch.empty(4).exponential_()
+    first = int((P[:4] / noise).argmax())
+    return int((P[:4].roll(first) / noise).argmax())
+
+
+def together_by_chance() -> tuple[int, ...]:
+    """One of two, or both."""
+    noise = torch.empty(5).exponential_()
+    won = (torch.stack([P, P.flip(0)]) / noise).argmax(-1).tolist()
+    return tuple(won[: 1 + int(torch.rand(()) < 0.25)])
+
+
+def champion_before_another_race() -> int:
+    """The winner's level comes into play, then those race again which it beat."""
+    noise = [random.random() for _ in range(3)]
+    (winner,) = races.order(noise, True, 1)  # type: ignore[arg-type]  # numbers that are not known yet
+    beaten = [number for place, number in enumerate(noise) if place != winner]
+    return 3 if noise[winner] < random.random() else races.order(beaten, True, 1)[0]  # type: ignore[arg-type]
+
+
+def places_before_a_race() -> int:
+    noise = torch.empty(4).exponential_()
+    (P[:4] / noise).topk(2)
+    return int((P[:4].flip(0) / noise).argmax())
+
+
 @pytest.mark.parametrize(
     ("race", "reason"),
     [
-        (shared, "raced before.*kind C"),
+        (shared, "both of which matter.*kind C"),
+        (decides_which, "both of which matter.*kind C"),
+        (second_only_after_the_first, "both of which matter.*kind C"),
+        (weighed_by_the_first, "both of which matter.*kind C"),
+        (together_by_chance, "both of which matter.*kind C"),
+        (champion_before_another_race, "raced before.*kind C"),
+        (places_before_a_race, "raced before.*kind C"),
         (looked_at_again, "noise of a race once more.*kind C"),
         (looked_at_before, "compared before.*kind C"),
         (losers_compared, "raced"),
@@ -182,6 +228,48 @@ def losers_compared() -> tuple[int, ...]:
 def test_refused(race: Callable[[], Hashable], reason: str) -> None:
     with pytest.raises(Refused, match=reason):
         enumerate_law(race)
+
+
+THREE = torch.tensor([0.5, 0.25, 0.25])
+ROWS = torch.stack([THREE, THREE.flip(0), torch.tensor([0.75, 0.0, 0.25])])
+
+
+def one_of_three() -> int:
+    """Three races over one row of noise; a coin of its own says which winner is told."""
+    winners, coin = (ROWS / torch.empty(3).exponential_()).argmax(-1).tolist(), torch.rand(())
+    return int(winners[0] if coin < 0.5 else 10 + winners[1] if coin < 0.75 else 20 + winners[2])
+
+
+def two_rows() -> tuple[int, int]:
+    """Two rows of noise, two races over each; which winner of the second row is told depends on that of the first."""
+    winners = (ROWS[:2] / torch.empty(2, 1, 3).exponential_()).argmax(-1)
+    first = int(winners[0, int(torch.rand(()) < 0.5)])
+    return first, int(winners[1, first % 2])
+
+
+def test_of_races_over_the_same_noise_one_may_matter() -> None:
+    rows = ROWS.tolist()
+    read = enumerate_law(one_of_three)
+    parts = zip((0, 10, 20), (0.5, 0.25, 0.25), rows, strict=True)
+    wanted = {at + token: Fraction(part * mass) for at, part, row in parts for token, mass in enumerate(row)}
+    assert 0 < read.slack < 2e-6 and distance(read.law, dict(wanted)) <= read.slack + 1e-8
+    read = enumerate_law(two_rows)
+    law = {(a, b): Fraction((rows[0][a] + rows[1][a]) / 2 * rows[a % 2][b]) for a in range(3) for b in range(3)}
+    assert distance(read.law, dict(law)) <= read.slack + 1e-8 < 1e-5
+
+
+def test_what_is_verified_of_shared_noise_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Winners of one row of noise are not independent: the law of both together would be wrong."""
+
+    def twice() -> bool:
+        noise = torch.empty(3).exponential_()
+        return int((THREE / noise).argmax()) == int((2 * THREE / noise).argmax())
+
+    with pytest.raises(Refused, match="both of which matter"):
+        enumerate_law(twice)
+    monkeypatch.setattr(shared_noise, "_matters", lambda table, place: False)
+    with pytest.raises(Refused, match="not controlled"):  # the replay sees it as well: no noise lets both win where one cannot
+        enumerate_law(twice)
 
 
 def verifier(noise_of: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., object]:
@@ -217,3 +305,41 @@ def test_a_race_at_twice_the_temperature_is_seen() -> None:
     assert report.outcome == "error" and "torch pow" in str(report)  # not monotone for all that is known of pow
     wrong = draftproof.check(verifier(lambda weights: torch.empty_like(weights).exponential_().sqrt()), ["chain-one-draft"])
     assert {(v.way, v.outcome) for v in wrong.verdicts if v.verdict == "exactness"} == {("enumerate", "nonconform")}
+
+
+def on_one_row_of_noise(change: str = "") -> Callable[..., object]:
+    """As vLLM does: a token is recovered at every position, all by one row of noise, and the first rejection emits its own."""
+
+    @draftproof.chain(family="token", batched=False)
+    def verify(drafts: torch.Tensor, declared: torch.Tensor, target: torch.Tensor) -> object:
+        length, vocabulary = drafts.shape[1], target.shape[2]
+        laws = torch.nn.functional.one_hot(drafts, vocabulary).to(target.dtype) if declared is None else declared
+        noise = torch.empty(1, 1, vocabulary, dtype=target.dtype).exponential_()
+        owed = target[:, :-1] if change == "residual is the target" else (target[:, :-1] - laws).clamp(min=0)
+        rows = torch.cat([owed, target[:, -1:]], 1)
+        recovered = (rows / noise).argmax(-1)[0].tolist()
+        coins, block = torch.rand(length, dtype=target.dtype), list[int]()
+        for position, token in enumerate(drafts[0].tolist()):
+            if coins[position] * laws[0, position, token] >= target[0, position, token]:
+                break
+            block.append(token)
+        bonus = recovered[len(block)]
+        if change == "two of them emitted" and not block:
+            block, bonus = [bonus], recovered[-1]
+        return torch.tensor([[*block, bonus] + [-1] * (length - len(block))]), torch.tensor([len(block)])
+
+    return verify
+
+
+def test_one_row_of_noise_for_all_positions_is_read_exactly() -> None:
+    report = draftproof.check(on_one_row_of_noise(), ["chain-rows-by-position", "chain-two-residual-tokens", "chain-ngram"])
+    read = [verdict for verdict in report.verdicts if verdict.verdict == "exactness"]
+    assert report.outcome == "conform" and {(one.way, one.limit) for one in read} == {("enumerate", 2e-5)}, report
+    assert all("races to" in one.effort and (one.number or 0) < 1e-5 for one in read)
+
+
+def test_faults_on_one_row_of_noise() -> None:
+    report = draftproof.check(on_one_row_of_noise("residual is the target"), ["chain-two-residual-tokens"])
+    assert {(v.way, v.outcome) for v in report.verdicts if v.verdict == "exactness"} == {("enumerate", "nonconform")}, report
+    report = draftproof.check(on_one_row_of_noise("two of them emitted"), ["chain-two-residual-tokens"], way="enumerate")
+    assert report.outcome == "error" and "both of which matter; noise that decides twice is kind C" in str(report)
