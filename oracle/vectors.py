@@ -13,6 +13,7 @@ from typing import Any
 
 from draftproof import __version__
 from draftproof.reference.blocks import block_law, tree_law
+from draftproof.reference.exact_json import among
 from draftproof.reference.growth import expected_length, total_variation
 from draftproof.reference.instances import Instance, InstanceError, parse
 from draftproof.reference.laws import ZERO, Law
@@ -200,9 +201,16 @@ def load(path: Path) -> dict[str, Any]:
     wrong = best_match(extend(Draft202012Validator, type_checker=whole)(_schema()).iter_errors(vectors))
     if wrong is not None:
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in wrong.absolute_path).lstrip(".")
-        message = " ".join(wrong.message.split())
+        message = " ".join(_misspelt(wrong).split())
         raise VectorError(f"{path}: {where or 'the file'}: {message if len(message) <= 200 else message[:197] + '...'}")
     return dict(vectors)
+
+
+def _misspelt(wrong: Any) -> str:
+    """What is wrong with an entry; of one that has a key which it should not have, that, rather than the key which is then missing."""
+    known = list(wrong.schema.get("properties", ())) if wrong.validator in ("required", "additionalProperties") else []
+    unknown = [key for key in wrong.instance if key not in known] if known else []
+    return f"unknown key {unknown[0]!r}{among(unknown[0], known)}" if unknown else str(wrong.message)
 
 
 def _no_constant(name: str) -> Any:

@@ -71,6 +71,8 @@ def test_what_is_suspected_of_a_planted_fault(fault: str, suspect: str) -> None:
     found = check(getattr(chains, fault), NAMES, way="enumerate")
     said = [line.partition(": rather ")[2] for line in lines(found) if ": rather " in line]
     assert len(said) == 1 and said[0].startswith(suspect), said
+    untested = Report(found.verdicts, about={found.subjects[0]: {"family": "predraw_follow"}})
+    assert suspect == "the bonus token" or not any(": rather " in line for line in lines(untested)), "a family without a test"
     found.verdicts = [one for one in found.verdicts if one.verdict != "acceptance"]
     assert suspect == "the bonus token" or not any(": rather " in line for line in lines(found)), "nothing is said that was not judged"
 

@@ -127,6 +127,18 @@ def test_an_integer_is_no_float(where: str, tmp_path: Path) -> None:
         load(written(vectors, tmp_path))
 
 
+def test_a_misspelt_key_is_named_rather_than_the_one_that_is_missing(tmp_path: Path) -> None:
+    vectors = export([find("chain-one-draft")], [family("token")])
+    tape = vectors["tapes"][0]
+    wrong = {**vectors, "tapes": [{**{key: tape[key] for key in tape if key != "uniforms"}, "unifroms": tape["uniforms"]}]}
+    with pytest.raises(VectorError, match=r"tapes\[0\]: unknown key 'unifroms'; did you mean 'uniforms'\? known: "):
+        load(written(wrong, tmp_path))
+    with pytest.raises(VectorError, match="the file: unknown key 'nots'.* known: draftproof_vectors"):
+        load(written({**vectors, "nots": 1}, tmp_path))
+    with pytest.raises(VectorError, match="the file: 'tapes' is a required property"):
+        load(written({key: vectors[key] for key in vectors if key != "tapes"}, tmp_path))
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = [sys.executable, "-m", "draftproof.cli", "vectors"]
     export_one = [*run, "export", "v.json", "--instance", "chain-one-draft", "--family", "token"]
