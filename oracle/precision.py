@@ -216,8 +216,8 @@ class _Judge:
                 outcome, message = "nonconform", f"{said}; {message}"
             else:
                 notes.append(said)
-        if outcome == "nonconform" and (found.never_example is not None or off - four > limit):
-            parts = ["a search that ends at tokens with mass"] * (found.none_mass > limit)
+        if outcome == "nonconform":
+            parts = ["a search that ends at tokens with mass"] * (found.none_mass > limit or bool(found.none_mass and self.settings.strict))
             parts += ["uniforms of 53 bits (float64)"] * (bits < 53 and found.ideal > limit)
             if off - four > 2 * found.ideal + found.none_mass or not parts:
                 parts.append("a CDF summed and searched in float64")

@@ -14,9 +14,9 @@ from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.faults import precisions
 from draftproof.oracle.faults.precisions import PRECISION_FAULTS
-from draftproof.oracle.implied import ImpliedLaw, NoInverseCDF, of_cdf, starts, total_variation
+from draftproof.oracle.implied import Implied, ImpliedLaw, NoInverseCDF, of_cdf, starts, total_variation
 from draftproof.oracle.lines import lines
-from draftproof.oracle.precision import INSTANCES, Settings, check_precision
+from draftproof.oracle.precision import INSTANCES, Settings, _Judge, check_precision
 from draftproof.oracle.subjects import Subject, load
 from draftproof.oracle.sweep import Sweeper
 from draftproof.oracle.verdicts import Verdict
@@ -154,6 +154,20 @@ def test_what_no_rounding_does_is_not_taken_for_rounding() -> None:
 
     (wrong,) = [verdict for verdict in one(replace(precisions.sound, call=lax), SETTINGS) if verdict.outcome == "nonconform"]
     assert "no rounding moves 1 threshold that far: the rule is another, and draftproof check says" in wrong.message
+
+
+def test_every_nonconform_law_says_what_helps() -> None:
+    exact = Implied(0.0, 0.0, 0.0, 0, 0.0, 0.0, None, 0.0, 2, 2, 0.0)
+    look = _Judge(precisions.sound, replace(SETTINGS, strict=True, tolerance=1e-6), lambda what: None)
+    said = {
+        "a search that ends at tokens with mass": replace(exact, none_mass=2.0**-24),
+        "uniforms of 53 bits (float64)": replace(exact, total_variation=1e-3, ideal=1e-3),
+        "a CDF summed and searched in float64": replace(exact, total_variation=1e-3),
+    }
+    assert look._of_law(exact, 24).outcome == "conform"
+    for helps, found in said.items():
+        verdict = look._of_law(found, 24)
+        assert verdict.outcome == "nonconform" and verdict.message.endswith(f"; what helps: {helps}"), verdict.message
 
 
 def test_progress_says_how_long_the_rest_takes() -> None:
