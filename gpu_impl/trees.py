@@ -21,6 +21,7 @@ class Tree:
     children  [B, N, R] int64  by rank; 0 = no such child (the root is nobody's child)
     levels    D pairs (b, i) of equally long int64 vectors: the nodes i of trees b that have children, by depth
     sound     [B] bool       the tree is well formed
+    alike     all have one topology: parents, depth, rank and children then are views of one row, and not to be written to
     """
 
     tokens: Tensor
@@ -30,6 +31,7 @@ class Tree:
     children: Tensor
     levels: tuple[tuple[Tensor, Tensor], ...]
     sound: Tensor
+    alike: bool
 
 
 def edges(tokens: Tensor, parents: Tensor, valid: Tensor, vocabulary: int) -> Tensor:
@@ -40,52 +42,64 @@ def edges(tokens: Tensor, parents: Tensor, valid: Tensor, vocabulary: int) -> Te
 
 
 def build_tree(tokens: Tensor, parents: Tensor, valid: Tensor, vocabulary: int) -> Tree:
-    """Derive a ``Tree``.  The one wait for the device in a verifier is here: loops need to know depth and width."""
-    batch, nodes = tokens.shape
-    index = torch.arange(nodes, device=tokens.device).expand(batch, nodes)
-    edge = edges(tokens, parents, valid, vocabulary)
-    parents = parents.where(edge, index)
+    """Derive a ``Tree``.  The one wait for the device in a verifier is here: loops need to know depth and width.
 
-    depth, hop = edge.long(), parents
+    On a CPU, where asking is cheap, what trees of one topology have in common is derived once.
+    """
+    batch, nodes = tokens.shape
+    edge = edges(tokens, parents, valid, vocabulary)
+    index = torch.arange(nodes, device=tokens.device)
+    parents = parents.where(edge, index)  # own index: no edge
+    alike = tokens.device.type == "cpu" and batch > 1 and bool((parents == parents[:1]).all())
+    above = parents[:1] if alike else parents
+    index, below = index.expand_as(above), above < index
+
+    depth, hop = below.long(), above
     for _ in range((nodes - 1).bit_length()):  # pointer doubling: 2^k ancestors counted after step k
         depth = depth + depth.gather(1, hop)
         hop = hop.gather(1, hop)
 
-    family, order = parents.where(edge, nodes).sort(dim=1, stable=True)  # siblings side by side, in index order
-    rank = torch.empty_like(order).scatter_(1, order, index - torch.searchsorted(family, family)).where(edge, 0)
-    internal = torch.zeros_like(index).scatter_add(1, parents, edge.long()) > 0
+    family, order = above.where(below, nodes).sort(dim=1, stable=True)  # siblings side by side, in index order
+    rank = torch.empty_like(order).scatter_(1, order, index - torch.searchsorted(family, family)).where(below, 0)
+    internal = torch.zeros_like(index).scatter_add(1, above, below.long()) > 0
 
     level = depth.where(internal, nodes).flatten()
-    sizes = torch.stack((_histogram(level, nodes), _histogram(rank.where(edge, nodes).flatten(), nodes))).tolist()
+    sizes = torch.stack((_histogram(level, nodes), _histogram(rank.where(below, nodes).flatten(), nodes))).tolist()
     level_sizes = [size for size in sizes[0] if size]
     width = max(1, sum(size > 0 for size in sizes[1]))
 
     members = torch.split(level.argsort(stable=True)[: sum(level_sizes)], level_sizes) if level_sizes else ()
-    children = torch.zeros(batch, nodes * width, dtype=torch.int64, device=tokens.device)
-    children.scatter_add_(1, (parents * width + rank).where(edge, 0), index.where(edge, 0))
+    children = torch.zeros(len(above), nodes * width, dtype=torch.int64, device=tokens.device)
+    children.scatter_add_(1, (above * width + rank).where(below, 0), index.where(below, 0))
+    every = torch.arange(batch if alike else 1, device=tokens.device)
     return Tree(
         tokens=tokens.where(edge, 0),
-        parents=parents,
-        depth=depth,
-        rank=rank,
-        children=children.view(batch, nodes, width),
-        levels=tuple((flat // nodes, flat % nodes) for flat in members),
+        parents=above.expand(batch, nodes),
+        depth=depth.expand(batch, nodes),
+        rank=rank.expand(batch, nodes),
+        children=children.view(-1, nodes, width).expand(batch, nodes, width),
+        levels=tuple(
+            ((flat // nodes).repeat(len(every)) + every.repeat_interleave(len(flat)), (flat % nodes).repeat(len(every))) for flat in members
+        ),
         sound=valid[:, 0] & (edge == valid)[:, 1:].all(1),
+        alike=alike,
     )
 
 
 def postorder(tree: Tree) -> Tensor:
     """[B, N] int64: place of each node, children in rank order and before their parent; padding has none."""
-    size = torch.ones_like(tree.depth)
-    for depth in range(len(tree.levels), 0, -1):
-        size.scatter_add_(1, tree.parents, size.where(tree.depth == depth, 0))
-    family = size.gather(1, tree.children.flatten(1)).view_as(tree.children).where(tree.children > 0, 0)
+    rows = slice(1) if tree.alike else slice(None)
+    parents, depth, rank, children = tree.parents[rows], tree.depth[rows], tree.rank[rows], tree.children[rows]
+    size = torch.ones_like(depth)
+    for level in range(len(tree.levels), 0, -1):
+        size.scatter_add_(1, parents, size.where(depth == level, 0))
+    family = size.gather(1, children.flatten(1)).view_as(children).where(children > 0, 0)
     elders = (family.cumsum(2) - family).flatten(1)  # nodes in the subtrees of elder siblings, at (parent, rank)
-    offset = elders.gather(1, tree.parents * tree.children.shape[2] + tree.rank)
+    offset = elders.gather(1, parents * children.shape[2] + rank)
     first = torch.zeros_like(size)
     for _ in tree.levels:  # right down to depth d after step d
-        first = first.gather(1, tree.parents) + offset
-    return first + size - 1
+        first = first.gather(1, parents) + offset
+    return (first + size - 1).expand_as(tree.depth)
 
 
 def emit(tree: Tree, last: Tensor, bonus: Tensor, sound: Tensor) -> tuple[Tensor, Tensor]:

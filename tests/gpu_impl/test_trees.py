@@ -74,3 +74,26 @@ def test_emit() -> None:
     assert blocks.tolist() == [[2, 4, 7, 5], [6, -1, -1, -1]] and accepted.tolist() == [3, 0]
     blocks, accepted = emit(tree, torch.tensor([6, 2]), torch.tensor([5, 6]), torch.tensor([True, False]))
     assert blocks.tolist() == [[2, 6, 5, -1], [-1, -1, -1, -1]] and accepted.tolist() == [2, -1]
+
+
+def test_trees_of_one_topology_are_what_they_are_beside_another() -> None:
+    """What they share is derived once; a last tree of another topology makes every tree derive its own."""
+    rng = random.Random(1)
+    parents = torch.tensor([0] + [rng.randrange(max(0, i - 4), i) for i in range(1, 12)]).repeat(4, 1)
+    tokens = torch.randint(5, parents.shape, generator=torch.Generator().manual_seed(0))
+    valid = torch.arange(12).lt(11).repeat(4, 1)
+    tokens[1, 3] = 7  # beyond the vocabulary: the node has no edge, so that topologies differ, too
+    for broken in (False, True):
+        rows = slice(0, 4) if broken else slice(2, 4)
+        alike = build_tree(tokens[rows], parents[rows], valid[rows], 5)
+        other = build_tree(*(torch.cat([part[rows], part[:1].roll(1, 1)]) for part in (tokens, parents, valid)), 5)
+        assert (alike.alike, other.alike) == (not broken, False)
+        size = len(alike.sound)
+        for name in ("tokens", "parents", "depth", "rank", "sound"):
+            assert getattr(alike, name).equal(getattr(other, name)[:size]), name
+        width = alike.children.shape[2]
+        assert alike.children.equal(other.children[:size, :, :width]) and not other.children[:size, :, width:].any()
+        assert postorder(alike).equal(postorder(other)[:size])
+        for (b, i), (every, node) in zip(alike.levels, other.levels, strict=False):
+            mine = every < size
+            assert set(zip(b.tolist(), i.tolist(), strict=True)) == set(zip(every[mine].tolist(), node[mine].tolist(), strict=True))
