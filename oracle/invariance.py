@@ -21,7 +21,7 @@ from draftproof.reference.blocks import block_law_on_tree
 from .calling import ONE_AT_A_TIME, Caller, block_of
 from .cases import Batch, Case
 from .embeddings import Embedding, Step, crowded, padded, permuted, wider
-from .independence import wrong_in_batches
+from .independence import CALLS, wrong_between_calls, wrong_in_batches
 from .reading import touched
 from .sampling import _seeded, _Source
 from .subjects import SubjectError
@@ -224,25 +224,32 @@ class _Judge:
         return total
 
     def in_law(self, lossless: bool, alpha: float) -> None:
-        """Batches of many rows among others: do they have the law that one row has, and are they independent?"""
+        """Batches of many rows among others: do they have the law that one row has, and are they independent?  Of single rows: are the calls?"""
         parts = ("neighbours", "independent rows", "independent calls")
-        if not self.subject.batched:
-            why = "it takes one row at a time"
-        elif self.subject.rows_per_draft > 1:
+        if self.subject.rows_per_draft > 1:
             why = "its rows share their draft trees"
         elif self.subject.lossy or not lossless:
             why = "only the law of a lossless subject is known"
         elif time.monotonic() > self.deadline:
             why = "no time was left"
+        elif not self.subject.batched:
+            self.not_judged.update(dict.fromkeys(parts[:2], "it takes one row at a time"))
+            said, calls = wrong_between_calls(self.case, alpha, self.seed)
+            self._found(parts[2], said)
+            self.calls += calls
+            return
         else:
             steps = (wider(3), crowded(1 << 10)) if self.subject.shape == "chain" else (wider(3), padded(3), crowded(1 << 10))
             for part, said in zip(parts, wrong_in_batches(self.case, Embedding(steps), alpha, self.seed), strict=True):
-                self.judged.append(part)
-                if said:
-                    self.broken[part] = said, 1
-            self.calls += 3
+                self._found(part, said)
+            self.calls += 2 + CALLS
             return
         self.not_judged.update(dict.fromkeys(parts, why))
+
+    def _found(self, part: str, said: str) -> None:
+        self.judged.append(part)
+        if said:
+            self.broken[part] = said, 1
 
     @staticmethod
     def _differs(one: np.ndarray, other: np.ndarray) -> int | None:

@@ -94,7 +94,8 @@ class _Judge:
         except NotSuited as reason:
             yield (Failure if required else NotJudged)(self.subject.name, name, str(reason))
         except Refused as refusal:
-            raise SubjectError(f"cannot be read by {self.way}: {refusal}") from None
+            kept = "it keeps random numbers from call to call, scripted ones too: give --way sample"
+            raise SubjectError(f"cannot be read by {self.way}: {refusal}" if self.way else f"{kept} ({refusal})") from None
         except MissingRow as error:
             raise SubjectError(f"the instance is incomplete: {error}") from None
         except Exception as error:  # the subject's own code may raise anything
@@ -107,11 +108,11 @@ class _Judge:
         yield from (found := self._of_law(case, start))
         if case.embedding is None:  # a lift is one of the changes that must not matter
             deadline = time.monotonic() + self.time_limit / 6
-            yield invariance(case, self._right(found), self.alpha / (2 * self.shares), self.seed, deadline)
+            yield invariance(case, self._right(found, "inconclusive"), self.alpha / (2 * self.shares), self.seed, deadline)
 
-    def _right(self, found: Sequence[Verdict]) -> bool:
-        """Whether the law was found to be the target's, and not only near enough for a generous tolerance."""
-        return all(verdict.outcome == "conform" for verdict in found) and (self.tolerance or 0) <= DEFAULT_TOLERANCE["sample"]
+    def _right(self, found: Sequence[Verdict], *other: str) -> bool:
+        """Whether the law was found to be the target's (``other``: outcomes that will do, too), and not only near enough for a generous tolerance."""
+        return all(verdict.outcome in ("conform", *other) for verdict in found) and (self.tolerance or 0) <= DEFAULT_TOLERANCE["sample"]
 
     def _of_law(self, case: Case, start: float) -> list[Verdict]:
         note = ""

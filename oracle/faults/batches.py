@@ -131,6 +131,23 @@ def pairs_share_noise(drafts: np.ndarray, declared: np.ndarray, target: np.ndarr
     return verified(drafts, declared, target, generator.random((size // 2 + 1, columns)).repeat(2, 0)[:size])  # fault: random((size, columns))
 
 
+@arrays("chain", family="recursive_rejection", randomness="generator")
+def noise_of_row_in_block(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray, generator: np.random.Generator) -> Arrays:
+    """Draws uniforms for a block of 96 rows, and indexes them with the row's place in its block: rows 96 apart share them."""
+    size, columns = len(drafts), drafts.shape[1] + 1
+    return verified(drafts, declared, target, generator.random((96, columns))[np.arange(size) % 96])  # fault: random((size, columns))
+
+
+@arrays("chain", family="recursive_rejection")
+def generator_in_turns(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray) -> Arrays:
+    """Takes the seed of each call from a ring of three: every third call draws the same numbers."""
+    own = np.random.default_rng(next(TURNS) % 3)  # fault: next(TURNS)
+    return verified(drafts, declared, target, own.random((len(drafts), drafts.shape[1] + 1)))
+
+
+TURNS = count()
+
+
 class Kept:
     """Noise of the last call, and whether it is to be used once more."""
 
@@ -178,7 +195,9 @@ BATCH_FAULTS: tuple[tuple[Subject, str], ...] = (
     (seeds_itself, "new draws"),
     (reseeds_global_generator, "new draws"),
     (pairs_share_noise, "independent rows"),
+    (noise_of_row_in_block, "independent rows"),
     (noise_mirrored, "independent calls"),
+    (generator_in_turns, "independent calls"),
     (bonus_row_of_shortest, "neighbours"),
 )
 """Each with the part of the invariance verdict that sees it."""

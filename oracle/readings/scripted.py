@@ -90,6 +90,9 @@ class Run:
         raise Refused(reason)
 
 
+OUTLIVED = "a uniform that outlived the run that drew it"
+
+
 class Explorer(Run):
     """Answers the questions of a run: as before up to the last branch, the first possible answer after it."""
 
@@ -152,7 +155,7 @@ class Explorer(Run):
     def split(self, uniform: Uniform, cut: int) -> int:
         """Is the uniform at or above the cut?"""
         if uniform.drawn is not self.drawn or active is not self:
-            self.refuse("a uniform that outlived the run that drew it")
+            self.refuse(OUTLIVED)
         if uniform.race is not None:
             self.refuse(f"uses the noise of a race once more{REUSED}")
         return self._branch(uniform.index, cut)
@@ -172,6 +175,8 @@ class Explorer(Run):
 
     def step(self, found: Callable[[], Step]) -> Step:
         """A statement that is decided next: as it was found when this part of the branch was first run."""
+        if active is not self:
+            self.refuse(OUTLIVED)
         number = self.steps
         self.steps = number + 1
         if number == len(self.trace):

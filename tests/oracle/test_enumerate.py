@@ -284,3 +284,15 @@ def test_bytes_of_the_operating_system_are_refused() -> None:
     with pytest.raises(Refused, match="os.urandom"):
         enumerate_law(lambda: random.random() < 0.01 and os.urandom(1)[0] < 26)
     assert len(os.urandom(3)) == 3
+
+
+def test_an_array_of_an_earlier_program_is_refused() -> None:
+    kept = list[np.ndarray]()
+
+    def first() -> bool:
+        kept.append(np.random.random(3))
+        return bool((kept[-1] < 0.5).all())
+
+    enumerate_law(first)
+    with pytest.raises(Refused, match="outlived the run"):
+        enumerate_law(lambda: bool((kept[0] < 0.5).all()))

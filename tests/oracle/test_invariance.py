@@ -1,6 +1,7 @@
 """The invariance verdict: what depends on the batch, its buffers, earlier calls or hidden state is caught; what only looks like it is not."""
 
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,19 @@ def test_a_failure_names_what_changed_the_row_and_both_blocks() -> None:
     assert "row 1 of 24 emits [1, 0, 1]; in a batch of one it emits [1, 0, 0]" in str(report)
     command = "draftproof check draftproof.oracle.faults.batches:single_row_shortcut --instance chain-rows-by-position"
     assert f"see it again: {command}" in str(report)
+
+
+def test_calls_of_one_row_that_share_noise_are_not_independent() -> None:
+    """The noise of a call is used again in the three after it: every block is right, and its law is, however long it takes to say so."""
+    own, kept, turns = np.random.default_rng(0), list[np.ndarray](), count()
+
+    def verify(drafts: np.ndarray, declared: np.ndarray, target: np.ndarray) -> Any:
+        if next(turns) % 4 == 0:
+            kept[:] = [own.random((len(drafts), drafts.shape[1] + 1))]
+        return verified(drafts, declared, target, kept[0])
+
+    verdict = judged(arrays("chain", family="recursive_rejection", batched=False)(verify), "chain-one-draft", way="sample", time_limit=3)
+    assert verdict.details["broken"] == ["independent calls"] and "a call and the" in verdict.message
 
 
 RIGHT: dict[str, Any] = {
@@ -135,11 +149,14 @@ def test_batched_verifiers_are_invariant() -> None:
 
 
 def test_false_alarms_in_law() -> None:
-    """The right rule is blamed with probability at most alpha: 60 runs at alpha = 1/20, whose number of alarms exceeds 9 once in 1,000."""
+    """The right rule is blamed with probability at most alpha: 40 runs at alpha = 1/20, whose number of alarms exceeds 7 once in 1,000."""
     from draftproof.oracle.cases import Case
     from draftproof.oracle.embeddings import Embedding, crowded
-    from draftproof.oracle.independence import wrong_in_batches
+    from draftproof.oracle.independence import wrong_between_calls, wrong_in_batches
 
     case = Case(RIGHT["generator"], find("chain-rows-by-position"))
-    alarms = sum(any(wrong_in_batches(case, Embedding((crowded(64),)), 0.05, seed)) for seed in range(60))
-    assert alarms <= 9
+    alarms = sum(any(wrong_in_batches(case, Embedding((crowded(64),)), 0.05, seed)) for seed in range(40))
+    assert alarms <= 7
+    single = Case(replace(RIGHT["generator"], batched=False), find("chain-rows-by-position"))
+    found = [wrong_between_calls(single, 0.05, seed) for seed in range(20)]
+    assert sum(bool(said) for said, _ in found) <= 5 and sum(calls for _, calls in found) < 20 * 2048
