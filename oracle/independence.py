@@ -4,9 +4,9 @@ If blocks A and B are independent and lossless, then also given the first token 
 p(.|s).  So (a, b1, b2, ...) is a stream whose every token has a known law given the earlier ones, and the e-process for blocks applies to it as it
 stands (``eprocess``): its capital reaches 1 / alpha with probability at most alpha.  Rows that share noise make it grow with every pair.
 
-Of n rows the pairs at each distance, up to n / 2, are such a stream, twice: those that begin in even stretches of this length and those in odd ones, so that
-no row is in two pairs.  The mean of all these capitals is a martingale as well; it is at least any of them divided by their number, so it is enough
-to look at the distances where correlations are largest.
+Of n rows the pairs at each distance, up to n / 2, are such a stream, twice: those that begin in even stretches of this length and those in odd
+ones, so that no row is in two pairs.  The mean of all these capitals is a martingale as well; it is at least any of them divided by their number, so
+it is enough to look at the distances where correlations are largest.
 """
 
 from collections import Counter
