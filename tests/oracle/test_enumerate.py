@@ -295,4 +295,4 @@ def test_an_array_of_an_earlier_program_is_refused() -> None:
 
     enumerate_law(first)
     with pytest.raises(Refused, match="outlived the run"):
-        enumerate_law(lambda: bool((kept[1] < 0.5).all()))  # kept[0] is of the run before anything is scripted
+        enumerate_law(lambda: bool((kept[1] < 0.25).all()))  # kept[0] is of the run before anything is scripted
