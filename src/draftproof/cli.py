@@ -5,11 +5,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from draftproof import __version__
 from draftproof.commands import COMMANDS
-from draftproof.commands.common import EPILOG, USAGE_ERROR
+from draftproof.commands.common import EPILOG, USAGE_ERROR, complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,10 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter still gets the report
     try:
-        return int(options.run(options))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe; nothing more to say
-        return USAGE_ERROR
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        with suppress(OSError, ValueError):  # what is still to be printed goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reader closed the pipe; nothing more to say
+            return USAGE_ERROR
+        return complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

@@ -38,10 +38,19 @@ def show(text: str) -> None:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Whole or not at all: a reader never sees half a file.  Lone surrogates, as in the message of an exception, stand as JSON escapes them."""
+    """Whole or not at all: a reader never sees half a file.  Lone surrogates, as in the message of an exception, stand as JSON escapes them.
+
+    Through a link its target is written; a device or a pipe is written to, and never replaced.
+    """
+    data = content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
+    if (path.exists() and not path.is_file()) or path.absolute().parts[1:2] in (("dev",), ("proc",)):
+        with path.open("wb") as stream:
+            stream.write(data)
+        return
+    path = path.resolve()
     draft = path.with_name(path.name + ".part")
     try:
-        draft.write_bytes(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
+        draft.write_bytes(data)
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)
