@@ -42,8 +42,12 @@ class RunLog:
 
     def _write(self, line: Mapping[str, Any]) -> None:
         text, self._last = summed(line, self._last)
-        self._file.write(text)
-        self._file.flush()
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except OSError as error:
+            error.filename = self._file.name  # a disk that is full says no name
+            raise
         os.fsync(self._file.fileno())
 
 

@@ -1,10 +1,12 @@
 """The real command line, each run a process: exit codes, readable complaints, reports that survive what a subject does."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -195,3 +197,30 @@ def test_usage_errors(here: Path, arguments: list[str], said: str) -> None:
     done = cli(here, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"draftproof: {said}") and done.stderr.count("\n") == 1
+
+
+def test_devices_pipes_and_links_are_written_to_and_not_replaced(here: Path, tmp_path: Path) -> None:
+    """The planted fault would be what a whole file usually wants: another file, moved to where the old one was."""
+    arguments = "check", "engine.py:lossless", "--instance", "chain-one-draft", "--json"
+    pipe, real, link, read = tmp_path / "pipe", tmp_path / "real.json", tmp_path / "link.json", list[str]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert cli(here, *arguments, str(pipe)).returncode == 0
+    reader.join(10)
+    assert json.loads(read[0])["outcome"] == "conform" and pipe.is_fifo()
+    real.write_text("old")
+    link.symlink_to(real)
+    assert cli(here, *arguments, str(link)).returncode == 0
+    assert link.is_symlink() and json.loads(real.read_text())["outcome"] == "conform"
+    assert not list(tmp_path.glob("*.part"))
+    full = cli(here, *arguments, "/dev/full")
+    assert (full.returncode, full.stderr.splitlines()[-1]) == (2, "draftproof: /dev/full: No space left on device")
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_full_standard_output_is_an_error(here: Path) -> None:
+    command = [sys.executable, "-m", "draftproof.cli", "check", "engine.py:lossless", "--instance", "chain-one-draft"]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, cwd=here, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (2, "draftproof: standard output: No space left on device\n")

@@ -43,17 +43,20 @@ def write(path: Path, content: str | bytes) -> None:
     Through a link its target is written; a device or a pipe is written to, and never replaced.
     """
     data = content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
-    if (path.exists() and not path.is_file()) or path.absolute().parts[1:2] in (("dev",), ("proc",)):
-        with path.open("wb") as stream:
-            stream.write(data)
-        return
-    path = path.resolve()
-    draft = path.with_name(path.name + ".part")
+    draft: Path | None = None
     try:
+        if (path.exists() and not path.is_file()) or path.absolute().parts[1:2] in (("dev",), ("proc",)):
+            with path.open("wb") as stream:
+                stream.write(data)
+            return
+        whole = path.resolve()
+        draft = whole.with_name(whole.name + ".part")
         draft.write_bytes(data)
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
+        draft.replace(whole)
+    except OSError as error:
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)  # a disk that is full says no name
         raise
 
 
