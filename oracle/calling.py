@@ -10,7 +10,7 @@ import numpy as np
 from .cases import Batch, Block, Case
 from .embeddings import Embedding, Handed
 from .readings.refused import Refused
-from .subjects import Subject, SubjectError
+from .subjects import Subject, SubjectError, spelled
 
 ONE_AT_A_TIME = "if it takes one request at a time, say so with batched=False (behind an engine's name ?batched=no)"
 """What to do about a subject that is right alone and wrong in company."""
@@ -231,8 +231,8 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {_brief(error, str)} ({Path(last.filename).name}:{last.lineno}, in {last.name})"
 
 
-def _brief(value: Any, spelled: Callable[[Any], str] = repr) -> str:
-    text = " ".join(spelled(value).split())
+def _brief(value: Any, how: Callable[[Any], str] = repr) -> str:
+    text = " ".join(spelled(value, how).split())
     return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -8,12 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from .interrupt import Hung, alarm
+from .reading import WAYS
 from .readings.refused import Refused
 from .report import Failure, Report
-from .subjects import SubjectError
+from .subjects import SubjectError, spelled
 from .verdicts import Verdict
 
 MAX_ERRORS = 3
@@ -153,11 +155,20 @@ def said(error: BaseException) -> str:
     """What is said of an exception that left a subject."""
     if isinstance(error, SubjectError | Refused):
         return str(error)
-    return "ran out of memory" if isinstance(error, MemoryError) else f"raised {type(error).__name__}: {error}"
+    if isinstance(error, MemoryError):
+        return "ran out of memory"
+    return f"raised {type(error).__name__}: {spelled(error, str)}"
 
 
-def require_sense(alpha: float, tolerance: float | None, time_limit: float) -> None:
+def require_sense(alpha: float, tolerance: float | None, time_limit: float, way: str | None = None, seed: int = 0) -> None:
     """Raises ValueError for settings that make no sense, NaN among them: nothing is more than a tolerance of NaN."""
+    for name, value in {"alpha": alpha, "tolerance": tolerance, "time limit": time_limit}.items():
+        if value is not None and not isinstance(value, int | float | Fraction):
+            raise ValueError(f"the {name} must be a number, not {value!r}")
+    if way is not None and way not in WAYS:
+        raise ValueError(f"way must be one of {', '.join(WAYS)}, not {way!r}")
+    if not isinstance(seed, int) or not 0 <= seed < 1 << 62:
+        raise ValueError(f"the seed must be an integer, 0 or above, not {seed!r}")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be in (0, 1), not {alpha}")
     if tolerance is not None and not 0 <= tolerance < 1:

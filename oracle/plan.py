@@ -44,7 +44,7 @@ def plan(
 
     Raises InstanceError for a bad instance file, ValueError for settings that make no sense.
     """
-    require_sense(alpha, tolerance, time_limit)
+    require_sense(alpha, tolerance, time_limit, way, seed)
     if (plan_otherwise := getattr(subjects[0].call, "__draftproof_plan__", None)) is not None:  # a drafter, a generator or a loss
         if instances is not None or lifts is not None:
             raise ValueError("instances and lifts are for verifiers; drafters and generators are judged on their own")

@@ -27,6 +27,7 @@ VERSION = 1
 ANSWER_LIMIT = 60.0
 """Seconds that a command may take for one answer."""
 
+MOST_COLUMNS = 1 << 12
 LONGEST_LINE = 1 << 28
 KEPT_OF_STDERR = 1 << 12
 DECLARES = (
@@ -54,8 +55,8 @@ def command_subject(command: str, name: str, transcript: Path | None = None, **o
         raise SubjectError(f'{command}: its hello must say "randomness", one of {", ".join(RANDOMNESS)}')
     if "columns" in declares:
         columns = declares["columns"]
-        if not isinstance(columns, int) or isinstance(columns, bool) or columns < 1:
-            raise SubjectError(f'{command}: "columns" in its hello must be a positive integer')
+        if not isinstance(columns, int) or isinstance(columns, bool) or not 1 <= columns <= MOST_COLUMNS:
+            raise SubjectError(f'{command}: "columns" in its hello must be an integer from 1 to {MOST_COLUMNS}')
         declares["columns"] = lambda nodes: columns
     claims = hello.get("claims", ["lossless"])
     if not isinstance(claims, list):
@@ -131,7 +132,10 @@ class Conversation:
     def hello(self) -> dict[str, Any]:
         """What the command declares.  Raises SubjectError, also when a second start declares something else."""
         self._start()
-        found = self._exchange({"draftproof": VERSION}, ("hello",))["hello"]
+        try:
+            found = self._exchange({"draftproof": VERSION}, ("hello",))["hello"]
+        except SubjectError as error:
+            raise SubjectError(str(error) if self.command in str(error) else f"{self.command}: {error}") from None
         if not isinstance(found, dict):
             raise SubjectError(f'{self.command}: answered "hello" with {_brief(found)}, not an object')
         if self._hello not in (None, found):
@@ -186,15 +190,21 @@ class Conversation:
 
     def _object(self, reply: str, keys: tuple[str, ...]) -> dict[str, Any]:
         try:
-            answer = json.loads(reply)
+            answer = json.loads(reply, object_pairs_hook=_once)
+            why = "" if isinstance(answer, dict) else ", not an object with"
+        except _Twice as error:
+            answer, why = None, f", with {error} twice: there should be"
         except (ValueError, RecursionError):
-            answer = None
+            answer, why = None, ", which is not JSON: there should be an object with"
         if isinstance(answer, dict) and "error" in answer:
             raise SubjectError(f"said that it failed: {_brief(answer['error'])}")
         if not isinstance(answer, dict) or set(answer) != set(keys):
             self._lost("is out of step")  # start anew, at once
             wanted = " and ".join(f'"{key}"' for key in keys)
-            raise SubjectError(f"answered {_brief(reply.strip())}, not an object with {wanted}")
+            if isinstance(answer, dict):
+                odd = [f'"{_brief(key)}"' for key in answer if key not in keys]
+                why = f", with {odd[0]}, which nobody reads: there should be" if odd else ", not an object with"
+            raise SubjectError(f"answered {_brief(reply.strip()) or 'an empty line'}{why} {wanted}")
         return answer
 
     def _lost(self, how: str | None = None) -> str:
@@ -217,6 +227,17 @@ class Conversation:
         if self._transcript:
             with self._transcript.open("a", encoding="utf-8") as out:
                 out.write(f"{arrow} {line}\n")
+
+
+class _Twice(Exception):
+    """A key that an object has twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice(next(f'"{_brief(key)}"' for nth, (key, _) in enumerate(pairs) if key in dict(pairs[:nth])))
+    return found
 
 
 def _write(stdin: IO[bytes], line: bytes) -> None:

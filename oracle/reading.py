@@ -24,7 +24,7 @@ from draftproof.reference.rational import fraction, rational
 from .calling import Caller, block_of
 from .cases import Block, Case
 from .distinct import distinct_rows
-from .readings.bracket import Branch, branches, tapes, wide
+from .readings.bracket import Branch, branches, inside, tapes, wide
 from .readings.refused import Refused, TooMuch
 from .subjects import Subject, SubjectError
 
@@ -34,6 +34,8 @@ MAX_LEAVES = 20_000
 WIDTHS = (Fraction(1, 1 << 30), Fraction(1, 1 << 23), Fraction(1, 1 << 22), Fraction(1, 1 << 21))
 FINE = Fraction(1, 10**6)
 """A bracketing known less closely gives way to an enumeration."""
+INSIDE = 1 << 14
+"""Random tapes between the thresholds of an instance: an interval that is treated differently there, with a mass of 1e-3, is met but once in 1e7."""
 CHUNK = 1 << 15
 FRESH = 1_000_000
 INTEGRATED = "; slow because nothing says what its columns decide: "
@@ -232,7 +234,11 @@ def _numbered(blocks: np.ndarray, known: dict[Block, int]) -> np.ndarray:
 
 
 def bracket(case: Case) -> Reading | None:
-    """The reference's law, when the subject agrees with it around every threshold; None when it does not (then integrate tells what it does)."""
+    """The reference's law, when the subject agrees with it around every threshold and on random tapes between them; else None: integrate tells more.
+
+    The resolution is what can hide at thresholds.  It takes a decision to be a comparison, as a verifier's is: what is done to some interval between
+    thresholds only is seen as far as the random tapes go (``INSIDE``).
+    """
     caller = Caller(case)
     reference, law, columns = case.subject.reference, case.reference_law, case.subject.uniform_columns(case.batch.tokens.shape[1])
     assert reference is not None and law is not None
@@ -255,13 +261,17 @@ def bracket(case: Case) -> Reading | None:
         got = [block_of(block) for block in _on_tapes(case, caller, rows, values)]
         differs = np.array([block != want for block, want in zip(got, wanted, strict=True)])
         if not (differs & ~at_edge).any():
+            shares = [float(branch.reach * probability[row]) for row, branch in leaves]
+            among = rng.multinomial(INSIDE if case.subject.batched else INSIDE >> 4, np.array(shares) / sum(shares))
+            drawn = [inside(branch, size, columns, rational(width), bits, rng) for (_, branch), size in zip(leaves, among, strict=True)]
+            between = _on_tapes(case, caller, np.repeat([row for row, _ in leaves], among), np.concatenate(drawn))
+            if any(block_of(block) != leaves[leaf][1].block for block, leaf in zip(between, np.repeat(np.arange(len(leaves)), among), strict=True)):
+                return None
             touched(caller)
             at = f"at a uniform of exactly 0 or 1 - 2^-{bits} it emits"
             edges = tuple(sorted({f"{at} {list(got[i])} where the reference emits {list(wanted[i])}" for i in np.flatnonzero(differs)}))
-            trees = counted(len(case.trees), "tree")
-            effort = (
-                f"bracketed: {len(values)} tapes on {counted(len(leaves), 'branch')} of {trees}, width 2^-{width.denominator.bit_length() - 1}"
-            )
+            where = f"on {counted(len(leaves), 'branch')} of {counted(len(case.trees), 'tree')}, width 2^-{width.denominator.bit_length() - 1}"
+            effort = f"bracketed: {len(values)} tapes at thresholds and {len(between)} between them {where}"
             exact = {block: fraction(mass) for block, mass in law.items()}
             return Reading("bracket", exact, resolution=fraction(thresholds) * width + fraction(hidden), effort=effort, edges=edges)
     return None

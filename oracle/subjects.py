@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +36,35 @@ MOST_NAMES = 8
 
 class SubjectError(Exception):
     """A subject that could not be loaded or called, or returned nonsense; says which instance and what came back."""
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(one, str) for one in value)
+
+
+SENSE: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "family": (lambda value: isinstance(value, str), "the name of a family"),
+    "device": (lambda value: isinstance(value, str), "a device's name, such as cpu or cuda:0"),
+    "columns": (callable, "a function of the number of nodes"),
+    "order": (callable, "a function of the number of nodes"),
+    "layout": (lambda value: value == "draftproof", '"draftproof" (leave it out for a layout of your own)'),
+    "batched": (lambda value: isinstance(value, bool), "True or False"),
+    "rows_per_draft": (lambda value: _integer(value) and 1 <= value <= 1 << 12, f"a number of rows, 1 to {1 << 12}"),
+    "overwrites": (_words, "a tuple of names of arguments"),
+    "temperature": (lambda value: _number(value) and value >= 0, "a finite number, 0 or more"),
+    "top_k": (lambda value: _integer(value) and value >= 1, "a number of tokens, 1 or more"),
+    "top_p": (lambda value: _number(value) and 0 < value <= 1, "a number above 0, up to 1"),
+    "claims": (_words, "a tuple of claims"),
+}
+"""What a declaration may be, where it is not one of a few words: a test, and in words."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +116,11 @@ class Subject:
         }
         for key, known in choices.items():
             if getattr(self, key) not in known:
-                raise SubjectError(f"{self.name}: {key}={getattr(self, key)!r} is not one of {', '.join(known)}")
+                raise SubjectError(f"{self.name}: {key}={spelled(getattr(self, key)):.100} is not one of {', '.join(known)}")
+        for key, (right, wanted) in SENSE.items():
+            value = getattr(self, key)
+            if value is not None and not right(value):
+                raise SubjectError(f"{self.name}: {key}={spelled(value):.100} is not {wanted}")
         for claim in self.claims:
             if claim not in CLAIMS:
                 raise SubjectError(f"{self.name}: unknown claim {claim!r}{among(claim, CLAIMS)}")
@@ -157,13 +191,21 @@ def subject_of(function: Any, **overrides: Any) -> Subject:
     if isinstance(function, Subject):
         return replace(function, **overrides)
     if not callable(function):
-        raise SubjectError(f"{function!r} is not callable")
+        raise SubjectError(f"{spelled(function)} is not callable")
     declares = {**_shown(function), **getattr(function, "__draftproof__", {}), **overrides}
     name = declares.pop("name", None) or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', repr(function))}"
     try:
         return Subject(function, name, **declares)
     except TypeError as error:
         raise SubjectError(f"{name}: {error}") from None
+
+
+def spelled(value: Any, how: Callable[[Any], str] = repr) -> str:
+    """``repr`` or ``str`` of what an author's code gave, which may fail itself."""
+    try:
+        return how(value)
+    except Exception:
+        return f"<{type(value).__name__} that cannot be printed>"
 
 
 def _shown(function: Callable[..., Any]) -> dict[str, Any]:

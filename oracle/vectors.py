@@ -194,7 +194,7 @@ def load(path: Path) -> dict[str, Any]:
     from jsonschema.validators import extend
 
     try:
-        vectors = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        vectors = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_no_constant)
     except (OSError, ValueError, RecursionError) as error:
         raise VectorError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)  # JSON Schema takes 0.0 for one

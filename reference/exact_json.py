@@ -22,7 +22,7 @@ def read(path: str | Path) -> Any:
     Raises FormatError when there is no such file, it is not JSON, or a key appears twice.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
         return json.loads(text, parse_constant=str, parse_float=str, object_pairs_hook=_no_repeats)
     except FormatError:
         raise

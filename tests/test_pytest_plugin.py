@@ -83,12 +83,16 @@ def test_a_failure_explains_itself_and_can_be_listed(pytester: pytest.Pytester) 
         ("return 'gpu_impl'", "gpu_impl names"),
         ("raise RuntimeError('no licence')", "no licence"),
         ("return 3", "3 is not callable"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("import pytest; pytest.importorskip('no_such_engine')", "Skipped: could not import 'no_such_engine'"),
+        ("return type('Shy', (), {'__repr__': lambda self: 1 / 0})()", "<Shy that cannot be printed> is not callable"),
     ],
 )
 def test_what_cannot_be_judged_never_passes(pytester: pytest.Pytester, body: str, said: str) -> None:
-    pytester.makepyfile(f"import draftproof\n\n@draftproof.conformance()\ndef test_engine():\n    {body}\n")
+    pytester.makepyfile(f"import draftproof\n\n@draftproof.conformance()\ndef test_engine():\n    {body}\n\ndef test_other(): ...\n")
     result = run(pytester)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED and said in result.stdout.str()
+    result.assert_outcomes(failed=1, passed=1)
+    assert said in result.stdout.str()
 
 
 def test_an_engine_that_is_not_there_costs_its_own_test_which_may_be_listed(pytester: pytest.Pytester) -> None:
@@ -135,6 +139,7 @@ def test_under_xdist(pytester: pytest.Pytester) -> None:
 
 BADLY_DECLARED = """
 import draftproof
+import pytest
 
 @draftproof.conformance(tier="gigantic")
 def test_tier():
@@ -142,6 +147,19 @@ def test_tier():
 
 @draftproof.conformance(alpha=0)
 def test_alpha():
+    pass
+
+@draftproof.conformance(way="guess")
+def test_way():
+    pass
+
+@draftproof.conformance(seed=-1)
+def test_seed():
+    pass
+
+@pytest.mark.parametrize("z", [1, 2])
+@draftproof.conformance()
+def test_parametrized():
     pass
 
 @draftproof.conformance(famly="token")
@@ -166,11 +184,14 @@ def test_a_wrong_declaration_is_one_test_that_fails(pytester: pytest.Pytester) -
     """The other tests of the file run."""
     pytester.makepyfile(BADLY_DECLARED)
     result = run(pytester)
-    result.assert_outcomes(failed=5, passed=1)
+    result.assert_outcomes(failed=8, passed=1)
     text = result.stdout.str()
     for said in (
         "ValueError: tier must be one of smoke, standard, not 'gigantic'",
         "ValueError: alpha must be in (0, 1), not 0",
+        "ValueError: way must be one of enumerate, integrate, sample, not 'guess'",
+        "ValueError: the seed must be an integer, 0 or above, not -1",
+        "parametrize does not go with conformance",
         "unexpected keyword argument 'famly'",
         "ModuleNotFoundError: No module named 'nowhere'",
         "TestEngine.test_method: conformance decorates functions, not methods: move it out of its class",

@@ -53,7 +53,7 @@ def load(paths: list[Path]) -> Results:
     found = Results()
     for path in paths:
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
             when = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M UTC")
         except (OSError, ValueError) as error:
             raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None

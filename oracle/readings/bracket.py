@@ -129,10 +129,7 @@ def tapes(branch: Branch, columns: int, width: Rational, bits: int, rng: np.rand
     ``edge`` marks tapes that use u = 0 or the largest uniform below 1: boundary events, reported apart.
     The intervals of ``branch`` are wider than 2 ``width``.
     """
-    lows = np.zeros(columns)
-    highs = np.ones(columns)
-    for decision in branch.decisions:
-        lows[decision.column], highs[decision.column] = float(decision.low) + float(width), float(decision.high) - float(width)
+    lows, highs = _box(branch, columns, width)
     probes, edge = [], []
     for decision in branch.decisions[branch.fresh :]:
         ends = [(lows[decision.column], False), (highs[decision.column], False)]
@@ -147,5 +144,23 @@ def tapes(branch: Branch, columns: int, width: Rational, bits: int, rng: np.rand
             edge.append(at_edge)
     if not probes:
         probes, edge = [rng.random(columns)], [False]
-    grid = np.minimum(np.rint(np.array(probes) * 2.0**bits), 2.0**bits - 1) / 2.0**bits
-    return grid, np.array(edge)
+    return _on_grid(np.array(probes), bits), np.array(edge)
+
+
+def inside(branch: Branch, count: int, columns: int, width: Rational, bits: int, rng: np.random.Generator) -> np.ndarray:
+    """Tapes [count, columns] anywhere in the intervals of the branch: a decision that is no comparison with a threshold shows between them."""
+    lows, highs = _box(branch, columns, width)
+    return _on_grid(lows + (highs - lows) * rng.random((count, columns)), bits)
+
+
+def _box(branch: Branch, columns: int, width: Rational) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest uniforms [columns] that lead along the branch, ``width`` away from its thresholds."""
+    lows, highs = np.zeros(columns), np.ones(columns)
+    for decision in branch.decisions:
+        lows[decision.column], highs[decision.column] = float(decision.low) + float(width), float(decision.high) - float(width)
+    return lows, highs
+
+
+def _on_grid(values: np.ndarray, bits: int) -> np.ndarray:
+    on_grid: np.ndarray = np.minimum(np.rint(values * 2.0**bits), 2.0**bits - 1) / 2.0**bits
+    return on_grid

@@ -155,7 +155,7 @@ def _run(program: Callable[[], Hashable], script: Script) -> Hashable | _Raised:
     outcome: Hashable | _Raised
     try:
         outcome = program()
-    except (Refused, _Nested):
+    except (Refused, _Nested, MemoryError):
         raise
     except Exception as error:
         outcome = _Raised(f"{type(error).__name__}: {error}")

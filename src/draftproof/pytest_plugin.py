@@ -1,5 +1,6 @@
 """The pytest side of ``draftproof.conformance``.  Every pytest run of whoever has draftproof installed imports this file: keep it light."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,14 +18,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("draftproof_xfails", text)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     judged: Conformance | None = getattr(metafunc.function, "__draftproof_conformance__", None)
     if judged is None:
         return
     from draftproof.suite import SUBJECT, cases
 
+    given: Sequence[tuple[str, str]] = ()
+    marks = metafunc.definition.own_markers
+    if any(mark.name == "parametrize" for mark in marks):  # pytest would give up the file
+        marks[:] = [mark for mark in marks if mark.name != "parametrize"]
+        given = [("parametrize does not go with conformance, which makes tests itself: write a function for each verifier", SUBJECT)]
     found = []
-    for instance, verdict in cases(judged):
+    for instance, verdict in given or cases(judged):
         name = verdict if verdict == SUBJECT else f"{instance}-{verdict}"
         group = pytest.mark.xdist_group(f"{metafunc.definition.nodeid}-{instance}")
         found.append(pytest.param(instance, verdict, id=name, marks=group))
@@ -54,7 +61,7 @@ def _entries(config: pytest.Config, name: str) -> dict[str, str]:
     """Pattern -> reason, of every line of the file that says something.  Brackets in an id stand for themselves."""
     path = Path(name) if Path(name).is_file() else config.rootpath / name
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise pytest.UsageError(f"--draftproof-xfails: cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     found: dict[str, str] = {}

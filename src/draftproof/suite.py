@@ -162,13 +162,16 @@ def cases(judged: Conformance) -> Sequence[tuple[str, str]]:
     """(instance, verdict) of every test; one test (why, SUBJECT), which fails, where the subject cannot be had: an engine that is not installed
     costs its own test, which the file of known failures may list, and not the run.
     """
-    from draftproof.oracle.items import require_sense
+    from draftproof.oracle.items import require_sense, said
 
     try:
-        require_sense(judged.alpha, judged.settings["tolerance"], judged.settings["time_limit"])
+        settings = judged.settings
+        require_sense(judged.alpha, settings["tolerance"], settings["time_limit"], settings["way"], settings["seed"])
         instances = judged.instances
-    except Exception as error:  # the author's code may raise anything
-        return [(f"{type(error).__name__}: {error}", SUBJECT)]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the author's code may raise anything; that it skips itself must not skip the file
+        return [(said(error).removeprefix("raised "), SUBJECT)]
     if not instances:
         return [("no instance of the catalogue suits this verifier", SUBJECT)]
     return [(instance, verdict) for instance in instances for verdict in VERDICTS]

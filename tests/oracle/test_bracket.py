@@ -104,3 +104,15 @@ def test_a_subject_that_mixes_up_requests_is_not_bracketed() -> None:
         return tree_exit.call(tokens, parents, valid, np.repeat(target[:1], len(target), axis=0), declared, uniforms)
 
     assert bracket(Case(replace(tree_exit, call=verify), find("tree-two-levels"))) is None
+
+
+@pytest.mark.parametrize("wide", [0.0, 0.004])
+def test_an_interval_between_thresholds_is_not_overlooked(wide: float) -> None:
+    """Uniforms a little above 0.1235 are taken for others: no threshold of the reference is near."""
+
+    @arrays("tree", **exits.TAPE)
+    def verify(tokens: Array, parents: Array, valid: Array, target: Array, declared: None, uniforms: Array) -> Arrays:
+        mended = np.where((uniforms > 0.1235) & (uniforms < 0.1235 + wide), 0.9999, uniforms)
+        return tree_exit.call(tokens, parents, valid, target, declared, mended)
+
+    assert (bracket(Case(verify, find("tree-worked-example"))) is None) == (wide > 0)

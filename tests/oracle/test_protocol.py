@@ -125,13 +125,15 @@ def test_a_command_is_not_enumerated(tmp_path: Path) -> None:
         ("if 'blocks' in answer: sys.exit('out of memory')", "the command ended with exit status 1; the end of its standard error: out of memory"),
         ("if 'blocks' in answer: os.abort()", "the command died of SIGABRT"),
         ("if 'blocks' in answer: answer = {'error': 'no kernel for this shape'}", "said that it failed: no kernel for this shape"),
-        ("if 'blocks' in answer: print('loading weights ...')", "answered loading weights ..., not an object with"),
+        ("if 'blocks' in answer: print('loading weights ...')", "answered loading weights ..., which is not JSON: there should be an object with"),
         ("if 'blocks' in answer: answer['blocks'] = answer['blocks'][1:]", "answered with blocks ="),
         ("if 'blocks' in answer: answer['blocks'][0] = [0.5]", "answered with 0.5 in blocks[0], not an integer"),
         ("if 'blocks' in answer: answer['blocks'][0] = []", "a block is at least one token"),
         ("if 'blocks' in answer: answer['blocks'][0] = [7]", "emitted [7, -1]: tokens must be below the vocabulary's 3"),
         ("if 'blocks' in answer: answer['accepted'][0] = None", "answered with null in accepted, not an integer"),
-        ("if 'blocks' in answer: answer['time'] = 3", 'not an object with "blocks" and "accepted"'),
+        ("if 'blocks' in answer: answer['time'] = 3", 'with "time", which nobody reads: there should be "blocks" and "accepted"'),
+        ("if 'blocks' in answer: print('{\"blocks\": [], ' + json.dumps(answer)[1:]); answer = None", 'with "blocks" twice: there should be'),
+        ("if 'blocks' in answer: print(); answer = None", "answered an empty line, which is not JSON"),
         ("if 'blocks' in answer: print(end=''); os.close(1); time.sleep(3)", "the command closed its standard output and was ended"),
         ("if 'blocks' in answer: os.kill(os.getpid(), 40)", "the command died of signal 40"),
         ("if 'blocks' in answer: print(json.dumps(answer))", "answered more than it was asked: "),
@@ -200,12 +202,16 @@ def test_commands_that_do_not_start(command: str, message: str) -> None:
         ('"randomness": "dice"', 'must say "randomness"'),
         ('"volume": 3', "'volume', which nobody reads"),
         ('"family": "telepathy"', "unknown verifier 'telepathy'"),
-        ('"columns": True', '"columns" in its hello must be a positive integer'),
+        ('"columns": True', '"columns" in its hello must be an integer from 1 to 4096'),
         ('"claims": "lossless"', '"claims" in its hello must be a list'),
         ('"claims": ["perfect"]', "unknown claim 'perfect'"),
         ('"dtype": "bfloat16"', "numpy has no bfloat16"),
         ('"dtype": [1]', "dtype"),
-        ('"temperature": "hot"', "temperature"),
+        ('"temperature": "hot"', "temperature='hot' is not a finite number"),
+        ('"layout": "draftprof"', "layout='draftprof' is not"),
+        ('"columns": 10**15', '"columns" in its hello must be an integer from 1 to 4096'),
+        ('"rows_per_draft": "2"', "rows_per_draft='2' is not a number of rows"),
+        ('"family": ["token"]', "family=['token'] is not the name of a family"),
     ],
 )
 def test_wrong_hellos(tmp_path: Path, hello: str, message: str) -> None:
@@ -294,7 +300,7 @@ def test_counted_blocks_come_in_random_order() -> None:
 
 
 def test_nested_deeper_than_any_parser_goes() -> None:
-    with pytest.raises(SubjectError, match="not an object"):
+    with pytest.raises(SubjectError, match="is not JSON"):
         Command(Scripted("[" * 100_000), "chain", False)(*ROWS, uniforms=np.zeros((1, 2)))
 
 

@@ -1,0 +1,7 @@
+"""``python -m draftproof``: the command line."""
+
+import sys
+
+from draftproof.cli import main
+
+sys.exit(main())
