@@ -225,7 +225,10 @@ class _Judge:
 
     def in_law(self, lossless: bool, alpha: float) -> None:
         """Batches of many rows among others: do they have the law that one row has, and are they independent?  Of single rows: are the calls?"""
-        parts = ("neighbours", "independent rows", "independent calls")
+        parts = ["neighbours", "independent rows", "independent calls"]
+        if not self.subject.batched:
+            self.not_judged.update(dict.fromkeys(parts[:2], "it takes one row at a time"))
+            del parts[:2]
         if self.subject.rows_per_draft > 1:
             why = "its rows share their draft trees"
         elif self.subject.lossy or not lossless:
@@ -233,9 +236,8 @@ class _Judge:
         elif time.monotonic() > self.deadline:
             why = "no time was left"
         elif not self.subject.batched:
-            self.not_judged.update(dict.fromkeys(parts[:2], "it takes one row at a time"))
             said, calls = wrong_between_calls(self.case, alpha, self.seed)
-            self._found(parts[2], said)
+            self._found(parts[0], said)
             self.calls += calls
             return
         else:

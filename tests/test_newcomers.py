@@ -87,7 +87,7 @@ def test_instances_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["instances", str(path)]) == 0  # a row that is missing is said in its place
     assert 'target has no row for prefix ""' in capsys.readouterr().out
     assert main(["instances", "nowhere"]) == 2
-    assert capsys.readouterr().err == "draftproof: nowhere: No such file or directory; draftproof instances lists the catalogue\n"
+    assert capsys.readouterr().err == "draftproof: nowhere: no such file, nor is it in the catalogue; draftproof instances lists the catalogue\n"
 
 
 @pytest.mark.parametrize(
