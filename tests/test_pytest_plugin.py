@@ -137,6 +137,12 @@ def test_under_xdist(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(failed=2, passed=2 * len(suite.VERDICTS) - 1)
 
 
+def test_without_xdist_no_mark_is_unknown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(WRONG)
+    result = run(pytester, "-p", "no:xdist", "--strict-markers", "-W", "error", "-k", "chain-one-draft or another")
+    result.assert_outcomes(failed=1, passed=len(suite.VERDICTS))
+
+
 BADLY_DECLARED = """
 import draftproof
 import pytest

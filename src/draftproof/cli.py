@@ -10,7 +10,7 @@ from importlib import import_module
 
 from draftproof import __version__
 from draftproof.commands import COMMANDS
-from draftproof.commands.common import EPILOG, USAGE_ERROR, complain
+from draftproof.commands.common import EPILOG, USAGE_ERROR, Command, complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="draftproof", description="Is this speculative-decoding verifier lossless, and does it accept what it should?", epilog=EPILOG
     )
     parser.add_argument("--version", action="version", version=f"draftproof {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Command)
     for name in COMMANDS:
         import_module(f"draftproof.commands.{name}").add(commands)
     options = parser.parse_args(arguments)

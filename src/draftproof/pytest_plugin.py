@@ -30,10 +30,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if any(mark.name == "parametrize" for mark in marks):  # pytest would give up the file
         marks[:] = [mark for mark in marks if mark.name != "parametrize"]
         given = [("parametrize does not go with conformance, which makes tests itself: write a function for each verifier", SUBJECT)]
+    together = metafunc.config.pluginmanager.hasplugin("xdist")  # which alone knows the mark
     found = []
     for instance, verdict in given or cases(judged):
         name = verdict if verdict == SUBJECT else f"{instance}-{verdict}"
-        group = pytest.mark.xdist_group(f"{metafunc.definition.nodeid}-{instance}")
+        group = [pytest.mark.xdist_group(f"{metafunc.definition.nodeid}-{instance}")] if together else []
         found.append(pytest.param(instance, verdict, id=name, marks=group))
     metafunc.parametrize(("draftproof_instance", "draftproof_verdict"), found)
 

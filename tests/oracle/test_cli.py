@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from draftproof.cli import main
+
 SUBJECTS = '''
 import os, random, signal, sys, time
 
@@ -197,6 +199,34 @@ def test_usage_errors(here: Path, arguments: list[str], said: str) -> None:
     done = cli(here, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"draftproof: {said}") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "vectors export vectors.json --family token --instance chain-one-draft",
+        "vectors export --family token --instance chain-one-draft vectors.json",
+        "vectors --family token export --instance chain-one-draft vectors.json",
+        "budget check no_such:builder --time-limit 9 --json",
+        "budget check --time-limit 9 no_such:builder --json",
+        "budget --time-limit 9 check --json no_such:builder",
+    ],
+)
+def test_options_stand_anywhere(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, said = main(words.split()), capsys.readouterr()
+    if words.startswith("vectors"):
+        assert (code, said.out, said.err) == (0, "vectors.json: 1 laws, 10 tapes\n", "")
+    else:
+        assert code == 2 and said.err.startswith("draftproof: cannot import no_such: ")
+
+
+@pytest.mark.parametrize("words", ["vectors export --famly token", "check gpu_impl another", "budget check --bogus 3 subject"])
+def test_what_is_unknown_is_refused_under_the_usage_of_its_command(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    said, command = capsys.readouterr().err, words.split()[0]
+    assert said.startswith(f"usage: draftproof {command} ") and f"\ndraftproof {command}: error: unrecognized arguments: " in said
 
 
 def test_devices_pipes_and_links_are_written_to_and_not_replaced(here: Path, tmp_path: Path) -> None:

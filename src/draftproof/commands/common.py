@@ -5,6 +5,7 @@ import shutil
 import sys
 import textwrap
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,23 @@ SUBJECT_HELP = (
     "module:callable, path/file.py:callable, gpu_impl, or an engine (transformers, vllm, sglang, flashinfer, eagle; vllm:module:callable for a "
     "function of its call shape: docs/adapters.md); add @family to name the reference it claims to be"
 )
+
+
+class Command(argparse.ArgumentParser):
+    """Parser of one command: options may stand before, between and after what is positional; what it does not know is refused under its own usage."""
+
+    _within = False
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+        """As argparse's, which calls this one for a command, and again for each half of an intermixed line."""
+        if self._within:
+            return super().parse_known_args(args, namespace)
+        self._within = True
+        found, unknown = self.parse_known_intermixed_args(args, namespace)
+        self._within = False
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
 
 def complain(message: str) -> int:
