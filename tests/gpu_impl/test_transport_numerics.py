@@ -109,6 +109,12 @@ def lifted(name: str, prepare: Callable[[Tensor], Tensor] = Tensor.bfloat16) -> 
     return verify
 
 
+@pytest.fixture(autouse=True)
+def few_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of the full vocabulary takes long: thresholds are what is looked at here."""
+    monkeypatch.setattr(readings, "INSIDE", 1 << 6)
+
+
 def renormalised(rows: Tensor) -> Tensor:
     """bfloat16 rows as an engine would make them laws: upcast to float32 and divided by their float32 sums."""
     upcast = rows.float()
