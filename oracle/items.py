@@ -14,12 +14,20 @@ from typing import Any
 from .interrupt import Hung, alarm
 from .reading import WAYS
 from .readings.refused import Refused
-from .report import Failure, Report
+from .report import Failure, NotJudged, Report
 from .subjects import SubjectError, spelled
 from .verdicts import Verdict
 
 MAX_ERRORS = 3
 """A subject that could not be judged on this many instances is given up."""
+
+GIVEN_UP = f"not tried: the subject could not be judged on {MAX_ERRORS} instances before"
+STOPPED = "not tried: stopped at the first nonconform instance"
+HUNG = "did not come back"
+NO_MORE = "not tried: the subject did not come back before"
+NOT_TRIED = (GIVEN_UP, STOPPED, NO_MORE)
+"""What is said of instances that the run did not come to."""
+GO_ON = "; a run with --log FILE is gone on with by draftproof check --resume FILE"
 
 Observe = Callable[[str, int, int], None]
 Record = Callable[[Verdict | Failure], None]
@@ -73,7 +81,7 @@ class Plan:
         except KeyboardInterrupt:
             raise
         except Hung:
-            message = f"did not come back within the time limit of {self.time_limit:g} s{then}"
+            message = f"{HUNG} within the time limit of {self.time_limit:g} s{then}"
             self.interrupted.add(item.subject)
         except BaseException as error:  # the subject's own code may raise anything
             message = said(error)
@@ -143,11 +151,28 @@ class Fold:
         return sum(found is not None for _, found in walked), len(walked)
 
     def report(self) -> Report:
-        """The sum of what was found."""
-        report = Report(settings=self.settings)
-        for _, found in self._walk():
-            if found is not None:
+        """The sum of what was found; what will not be judged is said, and a run that is not at its end is an error, never a pass."""
+        report, left = Report(settings=self.settings), set(range(len(self.names)))
+        missing = list[int]()
+        for number, found in self._walk():
+            left.discard(number)
+            if found is None:
+                missing.append(number)
+            else:
                 report.add(found)
+        given_up = {subject for subject, errors in Counter(one.subject for one in report.errors).items() if errors >= MAX_ERRORS}
+        for number in sorted(left):
+            subject, instance = self.names[number]
+            why = GIVEN_UP if subject in given_up else STOPPED
+            report.put(NotJudged(subject, instance, why))
+        hung = {one.subject for one in report.errors if one.message.startswith(HUNG)}
+        for number in [one for one in missing if self.names[one][0] in hung]:
+            report.put(NotJudged(*self.names[number], NO_MORE))
+            missing.remove(number)
+        if missing:
+            subject, instance = self.names[missing[0]]
+            done = len(self._found)
+            report.put(Failure(subject, instance, f"interrupted: {done} of {len(self.names)} instances were judged{GO_ON}"))
         return report
 
 

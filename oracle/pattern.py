@@ -5,6 +5,7 @@ A pattern is told only where it is exact: a property of instances that all faili
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import comb
 
 from draftproof.reference.exact_json import FormatError
 from draftproof.reference.instances import Instance, parse
@@ -22,6 +23,9 @@ FEW = 4
 
 TESTING = ("recursive_rejection", "traversal", "k_seq")
 """Families that test drafts one by one: of others E[L] does not tell a test from what is drawn after it."""
+
+RARE = 0.02
+"""How often what all failing instances have may be chance."""
 
 LEAST = 2
 """Instances on either side that it takes to speak of a pattern."""
@@ -97,8 +101,13 @@ def _share(names: Sequence[str], passed: Sequence[str], part: Report) -> str:
     if (right := _property(known, passed, names)) is not None:
         return f"{share}, all but those that {right}"
     common = [words for words, holds in PROPERTIES.items() if all(holds(known[name]) for name in names)]
-    common = [words for words in common if not all(PROPERTIES[words](known[name]) for name in passed)]
+    common = [words for words in common if _telling(sum(PROPERTIES[words](known[name]) for name in known), len(known), len(names))]
     return f"{share}, only such that {common[0]}" if common else share
+
+
+def _telling(have: int, total: int, failing: int) -> bool:
+    """Whether so many of all instances seldom hold all that fail, if these were any."""
+    return comb(have, failing) <= RARE * comb(total, failing)
 
 
 def _property(known: Mapping[str, Instance], has: Sequence[str], lacks: Sequence[str]) -> str | None:

@@ -1,14 +1,16 @@
 """A report as plain text: a line per subject and verdict kind, then what went wrong, each thing once, and how to see it again."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from draftproof.reference.exact_json import printable
 
+from .items import NOT_TRIED
 from .pattern import described
-from .reading import INTEGRATED
+from .reading import INTEGRATED, counted
 from .report import EXIT_CODES, KINDS, LIFTED, Failure, Report, catalogued, sampled_only
 from .shrink import VERDICTS as SHRINKABLE
 from .subjects import loadable
@@ -67,8 +69,9 @@ def _not_judged(part: Report) -> Iterable[str]:
         often = {name: names.count(name) for name in names}
         said = [name if times == total else f"{name} on {times} of {total}" for name, times in often.items()]
         yield f"  {'':<12} not judged: {', '.join(said)}: {why}"
-    for message in dict.fromkeys(item.message for item in part.not_judged):
-        yield f"  not judged   {message}"
+    for message, times in Counter(item.message for item in part.not_judged).items():
+        often = f"{counted(times, 'instance')} " if message in NOT_TRIED else ""
+        yield f"  not judged   {often}{message}"
 
 
 def errors(part: Report) -> Iterable[Sequence[Failure]]:

@@ -103,11 +103,6 @@ class Run:
         """Whether the subject could be loaded and the log opened."""
         return self._began
 
-    @property
-    def left(self) -> int:
-        """How many items are not judged, needed or not."""
-        return len(self._fold.names) - self._fold.progress()[0]
-
     def go(self, observe: Observe | None = None, record: Record | None = None) -> Report:
         """Judge what is not judged yet.  Raises as ``check`` does."""
         try:

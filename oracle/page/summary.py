@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from ..items import NOT_TRIED
 from ..plain_text import plain
 from ..report import EXIT_CODES, WRONG, Report
 from .elements import Child, Html, tag, text
@@ -82,7 +83,9 @@ def _tier(report: Report) -> tuple[str, str] | None:
     if tier == "smoke":
         return SMOKE, "one instance for each kind of fault. Nothing is said of the rest of the catalogue, which --tier standard judges."
     if tier == "standard":
-        return "Standard tier", "every instance of the catalogue that suits the subject."
+        left = [one for one in report.not_judged if one.message in NOT_TRIED]
+        whole = not left and not any(one.message.startswith("interrupted: ") for one in report.errors)
+        return "Standard tier", f"{'every instance' if whole else 'not every instance'} of the catalogue that suits the subject."
     if isinstance(lifts, list):
         return "Lifted", f"instances at real sizes: {plain(', '.join(map(str, lifts)), 200)}."
     return None

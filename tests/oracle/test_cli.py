@@ -152,8 +152,10 @@ def test_interrupted_from_the_keyboard(here: Path) -> None:
     running.send_signal(signal.SIGINT)
     said, complaint = running.communicate(timeout=60)
     assert (running.returncode, complaint) == (130, "interrupted\n")
-    assert said.startswith("conform      engine:slow_on_four\n  support      1 conform")
-    assert len(json.loads((here / "cut.json").read_text())["verdicts"]) == 4
+    assert said.startswith("error        engine:slow_on_four\n  support      1 conform")
+    assert "interrupted: 1 of 2 instances were judged; a run with --log FILE is gone on with by draftproof check --resume FILE" in said
+    written = json.loads((here / "cut.json").read_text())
+    assert len(written["verdicts"]) == 4 and written["outcome"] == "error"  # never a pass, whoever reads it later
 
 
 def test_a_subject_that_ends_the_process(here: Path) -> None:

@@ -58,6 +58,7 @@ def test_a_hang_is_an_error_and_nothing_more_is_asked() -> None:
     (failure,) = report.errors
     assert failure.instance == "b"
     assert failure.message == "did not come back within the time limit of 0.3 s; nothing more is asked of it"
+    assert [(one.instance, one.message) for one in report.not_judged] == [("c", "not tried: the subject did not come back before")]
     assert found == [report.verdicts[0], failure, report.verdicts[1]] and [one.instance for one in report.verdicts] == ["a", "d"]
 
 
@@ -127,3 +128,16 @@ def test_no_tolerance_lets_everything_pass() -> None:
     """Nothing is more than NaN."""
     with pytest.raises(ValueError, match=r"tolerance must be in \[0, 1\), not nan"):
         judge_rule(BudgetRule(lambda *_: [0], "zero", framework="numpy"), tolerance=nan)
+
+
+def test_instances_that_were_not_tried_are_said() -> None:
+    """After three errors: a report of which the others were missing would look as if all had been judged."""
+
+    def fails() -> list[Verdict]:
+        raise ValueError("no")
+
+    items = [Item("subject", name, fails) for name in "abc"] + [Item("subject", name, lambda: [verdict("d")]) for name in "de"]
+    report = Plan(items, {}, 60).run()
+    assert [one.instance for one in report.errors] == ["a", "b", "c"] and not report.verdicts
+    assert [one.instance for one in report.not_judged] == ["d", "e"]
+    assert "not judged   2 instances not tried: the subject could not be judged on 3 instances before" in str(report)

@@ -141,7 +141,8 @@ def test_fail_fast(capsys: pytest.CaptureFixture[str]) -> None:
     report = check(FAULT, names, fail_fast=True)
     assert list(dict.fromkeys(one.instance for one in report.verdicts)) == names[:2]
     assert main(["check", FAULT, *(word for name in names for word in ("--instance", name)), "-x"]) == 1
-    assert capsys.readouterr().out.endswith("\nstopped at the first nonconform instance: 1 more was not judged\n")
+    assert "not judged   1 instance not tried: stopped at the first nonconform instance\n" in capsys.readouterr().out
+    assert [(one.instance, one.message) for one in report.not_judged] == [(names[2], "not tried: stopped at the first nonconform instance")]
 
 
 def test_a_subject_that_cannot_be_sent() -> None:

@@ -104,8 +104,6 @@ def judge(options: argparse.Namespace) -> int:
     show(str(report))
     if report.outcome == "error" and not report.errors:
         return complain("nothing was judged: no instance suits this subject")
-    if options.fail_fast and report.outcome == "nonconform" and going.left:
-        print(f"\nstopped at the first nonconform instance: {going.left} more {'were' if going.left > 1 else 'was'} not judged")
     if options.shrink is not None:
         show_smallest(report, job.sources, options)
         keep(options)
