@@ -70,8 +70,8 @@ def _not_judged(part: Report) -> Iterable[str]:
         said = [name if times == total else f"{name} on {times} of {total}" for name, times in often.items()]
         yield f"  {'':<12} not judged: {', '.join(said)}: {why}"
     for message, times in Counter(item.message for item in part.not_judged).items():
-        often = f"{counted(times, 'instance')} " if message in NOT_TRIED else ""
-        yield f"  not judged   {often}{message}"
+        many = f"{counted(times, 'instance')} " if message in NOT_TRIED else ""
+        yield f"  not judged   {many}{message}"
 
 
 def errors(part: Report) -> Iterable[Sequence[Failure]]:

@@ -210,7 +210,9 @@ def _exactness(sample: Sample, outcome: str, bound: float, limit: float, effort:
         outcome, message = "conform", f"lossy, as its author says: {message}"
     elif outcome == "inconclusive":
         message += f", not known to be at most {limit:g}: more blocks or more time are needed (--time-limit SECONDS)"
-        if "; sampled because" in effort and case.subject.randomness == "internal" and not getattr(case.subject.call, "out_of_process", False):
+        late = "share of the time limit" in effort  # it is read, and takes longer
+        here = case.subject.randomness == "internal" and not getattr(case.subject.call, "out_of_process", False)
+        if "; sampled because" in effort and here and not late:
             message += "; random.random(), numpy.random and torch's functions, called as attributes, could be read without sampling"
     elif outcome == "nonconform":
         law = {block: rational(Fraction(count, total)) for block, count in counts.items()}

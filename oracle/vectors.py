@@ -6,7 +6,7 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ TAPES = 12
 """Tapes of one instance and family, spread over its draft trees and their branches."""
 
 MARGIN = 1e-4
+WITHIN, BELOW_ONE = 0.999, 1 - 2.0**-53
+"""Uniforms are moved by so much of the margin to see that it is one."""
 WITHOUT_TAPES = ("univer_transport",)
 """Rules whose plans are not unique: the law of an accepted length is, what one tape gives is not."""
 
@@ -203,6 +205,10 @@ def load(path: Path) -> dict[str, Any]:
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in wrong.absolute_path).lstrip(".")
         message = " ".join(_misspelt(wrong).split())
         raise VectorError(f"{path}: {where or 'the file'}: {message if len(message) <= 200 else message[:197] + '...'}")
+    ids = [entry["id"] for entry in (*vectors["laws"], *vectors["tapes"])]
+    if len(set(ids)) < len(ids):
+        twice = next(one for one in ids if ids.count(one) > 1)
+        raise VectorError(f"{path}: the id {_brief(twice)} is there twice")
     return dict(vectors)
 
 
@@ -237,10 +243,17 @@ def mistakes(vectors: Mapping[str, Any]) -> Iterator[str]:
     for entry in vectors["tapes"]:
         try:
             block = replay(family(entry["family"]), entry["tree"], entry["uniforms"])
+            around = [replay(family(entry["family"]), entry["tree"], _moved(entry["uniforms"], way * entry["margin"])) for way in (-WITHIN, WITHIN)]
         except (ValueError, KeyError) as error:
             raise VectorError(f"{entry['id']}: {error}") from None
         if list(block) != entry["block"] or entry["accepted"] != len(block) - 1:
             yield f"{entry['id']}: the block is {list(block)} with accepted = {len(block) - 1}"
+        elif around != [block, block]:
+            yield f"{entry['id']}: a uniform is nearer to a threshold than its margin of {entry['margin']:g}"
+
+
+def _moved(uniforms: Sequence[float], by: float) -> list[float]:
+    return [min(max(uniform + by, 0.0), BELOW_ONE) for uniform in uniforms]
 
 
 def _brief(value: Any) -> str:

@@ -42,7 +42,7 @@ def test_exported_vectors_are_right(exported: dict[str, Any], tmp_path: Path) ->
 
 
 def test_wrong_vectors_are_found(exported: dict[str, Any]) -> None:
-    for change in range(5):
+    for change in range(6):
         vectors = copy.deepcopy(exported)
         law, tape = vectors["laws"][7], vectors["tapes"][40]
         if change == 0:
@@ -53,6 +53,8 @@ def test_wrong_vectors_are_found(exported: dict[str, Any]) -> None:
             tape["block"] = [*tape["block"][:-1], (tape["block"][-1] + 1) % 3]
         elif change == 3:
             tape["accepted"] += 1
+        elif change == 4:
+            tape["margin"] *= 1.5
         else:
             vectors["tapes"] = [
                 {**entry, "tree": {**entry["tree"], "declared": [[1 / 4] * len(row) for row in entry["tree"]["declared"]]}}
@@ -124,6 +126,12 @@ def test_an_integer_is_no_float(where: str, tmp_path: Path) -> None:
     vectors = export([find("chain-one-draft")], [family("token")])
     vectors["tapes"][0]["tree"][where] = [float(value) for value in vectors["tapes"][0]["tree"][where]]
     with pytest.raises(VectorError, match=rf"tapes\[0\].tree.{where}\[1\]: 0.0 is not of type 'integer'"):
+        load(written(vectors, tmp_path))
+
+
+def test_an_id_that_is_there_twice(exported: dict[str, Any], tmp_path: Path) -> None:
+    vectors = {**exported, "tapes": [*exported["tapes"], exported["tapes"][3]]}
+    with pytest.raises(VectorError, match="is there twice"):
         load(written(vectors, tmp_path))
 
 
