@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .subjects import SubjectError, _import
+from .subjects import SubjectError, _import, made
 
 MASK_AND_DEPTH = ("mask", "depth")
 
@@ -114,10 +114,7 @@ def taker_of(found: Any, kind: type[Builder] | type[BudgetRule] | None = None, *
     if kind is None or not callable(found):
         raise SubjectError(f"{found!r} is not declared: decorate it with @builder or @budget_rule")
     name = declares.pop("name", None) or f"{getattr(found, '__module__', '?')}:{getattr(found, '__qualname__', repr(found))}"
-    try:
-        return kind(found, name, **declares)
-    except TypeError as error:
-        raise SubjectError(f"{name}: {error}") from None
+    return made(kind, found, name, declares)
 
 
 def named(place: str) -> Any:

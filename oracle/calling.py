@@ -93,7 +93,7 @@ class Caller:
         except (Refused, SubjectError, MemoryError):
             raise
         except (Exception, GeneratorExit, SystemExit) as error:
-            raise SubjectError(f"raised {_told(error)}") from error
+            raise SubjectError(f"raised {type(error).__name__}: {told(error)}") from error
         for name, value in arguments.items():
             if (held or name not in self.subject.overwrites) and not self._same(value, before[name]):
                 self.touched |= {name} - set(self.subject.overwrites)
@@ -225,10 +225,10 @@ def block_of(row: np.ndarray) -> Block:
     return tuple(int(token) for token in row if token >= 0)
 
 
-def _told(error: BaseException) -> str:
-    """Type and message of an exception, and the line that raised it."""
+def told(error: BaseException) -> str:
+    """Message of an exception that was caught, and the line that raised it."""
     *_, last = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__}: {_brief(error, str)} ({Path(last.filename).name}:{last.lineno}, in {last.name})"
+    return f"{_brief(error, str)} ({Path(last.filename).name}:{last.lineno}, in {last.name})"
 
 
 def _brief(value: Any, how: Callable[[Any], str] = repr) -> str:

@@ -17,7 +17,7 @@ from draftproof.reference.laws import Law
 
 from .declared import Draw, Drawn, Place
 from .rounding import round_to
-from .subjects import Rows, SubjectError
+from .subjects import Rows, SubjectError, made
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,7 @@ def drafter_of(function: "Drafter | Callable[..., Any]", **declares: Any) -> Dra
     if isinstance(function, Drafter):
         return function
     name = declares.pop("name", None) or f"{function.__module__}:{getattr(function, '__qualname__', repr(function))}"
-    try:
-        return Drafter(function, name, **declares)
-    except TypeError as error:
-        raise SubjectError(f"{name}: {error}") from None
+    return made(Drafter, function, name, declares)
 
 
 class DraftCaller:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .subjects import SubjectError
+from .subjects import made
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,5 @@ def generator_of(function: "Generator | Callable[..., Any]", **declares: Any) ->
     if isinstance(function, Generator):
         return function
     name = declares.pop("name", None) or f"{function.__module__}:{getattr(function, '__qualname__', repr(function))}"
-    try:
-        return Generator(function, name, **declares)
-    except TypeError as error:
-        raise SubjectError(f"{name}: {error}") from None
+    return made(Generator, function, name, declares)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from .calling import told
 from .interrupt import Hung, alarm
 from .reading import WAYS
 from .readings.refused import Refused
@@ -181,7 +182,7 @@ def said(error: BaseException) -> str:
     if isinstance(error, SubjectError | Refused):
         return str(error)
     if isinstance(error, MemoryError):
-        return "ran out of memory"
+        return f"ran out of memory: {told(error)}"
     return f"raised {type(error).__name__}: {spelled(error, str)}"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, overload
 
-from .subjects import Rows, SubjectError
+from .subjects import Rows, SubjectError, made
 
 Kind = Literal["exit", "prefix", "depth", "distillation", "swaps", "coverage"]
 
@@ -87,7 +87,4 @@ def objective_of(function: "Objective | Callable[..., Any]", **declares: Any) ->
     if declared is not None and not declares:
         return declared
     name = declares.pop("name", None) or f"{function.__module__}:{getattr(function, '__qualname__', repr(function))}"
-    try:
-        return Objective(function, name, **declares)
-    except TypeError as error:
-        raise SubjectError(f"{name}: {error}") from None
+    return made(Objective, function, name, declares)

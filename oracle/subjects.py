@@ -13,11 +13,11 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from draftproof.reference.exact_json import among, nearest
 from draftproof.reference.verifiers import FAMILIES, Family, family
@@ -27,6 +27,8 @@ from .interrupt import Hung
 Shape = Literal["tree", "chain"]
 Rows = Literal["probs", "log_probs", "logits"]
 Randomness = Literal["internal", "generator", "uniforms", "seeds"]
+
+Made = TypeVar("Made")
 
 CLAIMS = ("lossless", "conditionally_optimal", "optimal_on_chains", "optimal_on_fixed_trees", "lossy")
 
@@ -189,15 +191,30 @@ def _decorate(function: Callable[..., Any] | None, declares: dict[str, Any]) -> 
 def subject_of(function: Any, **overrides: Any) -> Subject:
     """A Subject from a Subject or a callable: its decorator's declarations, else what its signature shows, then ``overrides``."""
     if isinstance(function, Subject):
+        require_known(Subject, function.name, overrides)
         return replace(function, **overrides)
     if not callable(function):
         raise SubjectError(f"{spelled(function)} is not callable")
     declares = {**_shown(function), **getattr(function, "__draftproof__", {}), **overrides}
     name = declares.pop("name", None) or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', repr(function))}"
+    return made(Subject, function, name, declares)
+
+
+def made(kind: Callable[..., Made], function: Any, name: str, declares: dict[str, Any]) -> Made:
+    """``kind``, a dataclass of subjects, of a function and what its author declares.  SubjectError where a declaration is misspelt or missing."""
+    require_known(kind, name, declares)
     try:
-        return Subject(function, name, **declares)
+        return kind(function, name, **declares)
     except TypeError as error:
         raise SubjectError(f"{name}: {error}") from None
+
+
+def require_known(kind: Any, name: str, declares: dict[str, Any]) -> None:
+    """SubjectError for a declaration that the dataclass ``kind`` has no field for."""
+    known = [one.name for one in fields(kind) if one.name != "call"]
+    for key in declares:
+        if key not in known:
+            raise SubjectError(f"{name}: unexpected keyword argument {key!r}{among(key, known)}")
 
 
 def spelled(value: Any, how: Callable[[Any], str] = repr) -> str:

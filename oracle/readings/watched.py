@@ -26,24 +26,30 @@ _NUMPY = np.random.mtrand._rand
 
 @dataclass(frozen=True)
 class Source:
-    """One generator: how to read its state and set it, and the two states that it is to have."""
+    """One generator: how to read its state and set it, the two states that it is to have, and what can be read in its place."""
 
     name: str
     get: Callable[[], Any]
     set: Callable[[Any], object]
     states: tuple[Any, Any]
+    instead: str = "take `generator`"
+
+
+def _through(call: str) -> str:
+    """A name that was imported out of a module before is not scripted."""
+    return f"call {call} through its module, or take `generator`"
 
 
 @cache
 def _python() -> Source:
     states = random.Random(1).getstate(), random.Random(2).getstate()
-    return Source("the global generator of Python", partial(_getstate, _PYTHON), partial(_setstate, _PYTHON), states)
+    return Source("the global generator of Python", partial(_getstate, _PYTHON), partial(_setstate, _PYTHON), states, _through("random.random()"))
 
 
 @cache
 def _numpy() -> Source:
     states = np.random.RandomState(1).get_state(), np.random.RandomState(2).get_state()
-    return Source("the global generator of numpy", _NUMPY.get_state, _NUMPY.set_state, states)
+    return Source("the global generator of numpy", _NUMPY.get_state, _NUMPY.set_state, states, _through("numpy.random.random()"))
 
 
 @cache
@@ -54,10 +60,10 @@ def _torch_states(device: str) -> tuple[Any, Any]:
     return one, two
 
 
-def _torch(name: str, generator: Any) -> Source:
+def _torch(name: str, generator: Any, instead: str = Source.instead) -> Source:
     kind: Any = sys.modules["torch"].Generator  # ours refuses to be set
     get, set_ = partial(kind.get_state, generator), partial(kind.set_state, generator)
-    return Source(name, get, set_, _torch_states(str(generator.device)))
+    return Source(name, get, set_, _torch_states(str(generator.device)), instead)
 
 
 def _held(generator: Any) -> Source:
@@ -75,7 +81,7 @@ def _sources(program: object) -> list[Source]:
     torch = sys.modules.get("torch")
     if torch is not None:
         defaults = [torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ())]
-        sources += [_torch(f"the global generator of torch {generator.device}", generator) for generator in defaults]
+        sources += [_torch(f"the global generator of torch {generator.device}", generator, _through("torch.rand()")) for generator in defaults]
         known += defaults
     return sources + [_held(each) for each in held_generators(program) if not any(each is other for other in known)]
 
@@ -117,7 +123,7 @@ class Watch:
         yield
         for source, expected in zip(self._sources, self._expected[which], strict=True):
             if _plain(source.get()) != expected:
-                raise Refused(f"randomness that is not controlled: {source.name} was used or seeded")
+                raise Refused(f"randomness that is not controlled: {source.name} was used or seeded; {source.instead}")
 
     def check(self) -> None:
         """Refused if the program has come by another generator since it was first called: nobody watched that."""

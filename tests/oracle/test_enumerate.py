@@ -155,7 +155,7 @@ class Verifier:
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        (lambda: captured_random() < 1e-6, "global generator of Python"),
+        (lambda: captured_random() < 1e-6, "of Python was used or seeded; call random.random\\(\\) through its module, or take `generator`"),
         (lambda: HELD.random() < 1e-6, "a Generator that the program holds"),
         (Verifier(), "a RandomState that the program holds"),
         (lambda: next(COUNTER) % 2, "the same script gave"),

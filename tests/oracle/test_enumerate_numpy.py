@@ -168,7 +168,7 @@ def test_types_are_those_of_real_draws() -> None:
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        (lambda: captured_rand() < 1e-6, "global generator of numpy"),
+        (lambda: captured_rand() < 1e-6, "of numpy was used or seeded; call numpy.random.random\\(\\) through its module, or take `generator`"),
         (lambda: np.random.seed(0), "seeds its own randomness"),
         (lambda: np.random.default_rng(0).random() < 0.5, "seeds its own randomness"),
         (lambda: np.random.RandomState(0).rand() < 0.5, "seeds its own randomness"),

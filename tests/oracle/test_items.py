@@ -30,11 +30,13 @@ def test_failures_cost_their_instance_only() -> None:
         return verdicts
 
     seen: list[str] = []
-    errors = (SubjectError("nonsense"), Refused("no"), ValueError("bad"), MemoryError(), GeneratorExit())
+    errors = (SubjectError("nonsense"), Refused("no"), ValueError("bad"), MemoryError("Unable to allocate 86.0 GiB"), GeneratorExit())
     work = [*((type(error).__name__, fails(error)) for error in errors), ("fine", lambda: [verdict("fine")])]
     items = [Item(f"subject {number // 2}", *one) for number, one in enumerate(work)]
     report = Plan(items, {"seed": 3}, 10.0).run(lambda name, done, total: seen.append(f"{name} {done}/{total}"))
-    said = ["nonsense", "no", "raised ValueError: bad", "ran out of memory", "raised GeneratorExit: "]
+    line = fails(errors[0]).__code__.co_firstlineno + 2
+    memory = f"ran out of memory: Unable to allocate 86.0 GiB (test_items.py:{line}, in verdicts)"
+    said = ["nonsense", "no", "raised ValueError: bad", memory, "raised GeneratorExit: "]
     assert [failure.message for failure in report.errors] == said
     assert len(report.verdicts) == 6 and report.outcome == "error" and report.settings == {"seed": 3}
     assert seen[0] == "subject 0 on SubjectError 0/6" and seen[-1] == "subject 2 on fine 5/6"

@@ -38,7 +38,9 @@ def verify(*arguments: Any) -> Any:
         ({"top_k": "x"}, "top_k='x' is not a number of tokens"),
         ({"top_p": [1]}, "top_p=[1] is not a number above 0, up to 1"),
         ({"claims": "lossless"}, "claims='lossless' is not a tuple of claims"),
-        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+        ({"paint": "red"}, "test_subjects:verify: unexpected keyword argument 'paint'; known: name, shape, family"),
+        ({"famly": "token"}, "test_subjects:verify: unexpected keyword argument 'famly'; did you mean 'family'? known: "),
+        ({"call": print}, "test_subjects:verify: unexpected keyword argument 'call'"),
     ],
 )
 def test_wrong_declarations_say_what_is_known(declares: dict[str, Any], said: str) -> None:
