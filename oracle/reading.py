@@ -34,9 +34,9 @@ MAX_LEAVES = 20_000
 WIDTHS = (Fraction(1, 1 << 30), Fraction(1, 1 << 23), Fraction(1, 1 << 22), Fraction(1, 1 << 21))
 FINE = Fraction(1, 10**6)
 """A bracketing known less closely gives way to an enumeration."""
-INSIDE = 1 << 14
-"""Random tapes between the thresholds of an instance, less where a row takes long: uniforms of a mass of 1e-3 that are treated otherwise are missed
-once in 1e7.
+INSIDE = 1 << 12
+"""Random tapes between the thresholds of an instance, less where a row takes long: uniforms of a mass of 4e-3 that are treated otherwise are missed
+once in 1e7, on one instance.
 """
 CHUNK = 1 << 15
 FRESH = 1_000_000
@@ -264,8 +264,8 @@ def bracket(case: Case) -> Reading | None:
         differs = np.array([block != want for block, want in zip(got, wanted, strict=True)])
         if not (differs & ~at_edge).any():
             shares = [float(branch.reach * probability[row]) for row, branch in leaves]
-            lifted = case.embedding is not None and (8 if case.embedding.large else 4)
-            among = rng.multinomial(INSIDE >> (lifted or (0 if case.subject.batched else 4)), np.array(shares) / sum(shares))
+            lifted = case.embedding is not None and (6 if case.embedding.large else 2)
+            among = rng.multinomial(INSIDE >> (lifted or (0 if case.subject.batched else 2)), np.array(shares) / sum(shares))
             drawn = [inside(branch, size, columns, rational(width), bits, rng) for (_, branch), size in zip(leaves, among, strict=True)]
             between = _on_tapes(case, caller, np.repeat([row for row, _ in leaves], among), np.concatenate(drawn))
             if any(block_of(block) != leaves[leaf][1].block for block, leaf in zip(between, np.repeat(np.arange(len(leaves)), among), strict=True)):
