@@ -114,7 +114,8 @@ def taker_of(found: Any, kind: type[Builder] | type[BudgetRule] | None = None, *
     if kind is None or not callable(found):
         raise SubjectError(f"{found!r} is not declared: decorate it with @builder or @budget_rule")
     name = declares.pop("name", None) or f"{getattr(found, '__module__', '?')}:{getattr(found, '__qualname__', repr(found))}"
-    return made(kind, found, name, declares)
+    maker: Callable[..., Builder | BudgetRule] = kind
+    return made(maker, found, name, declares)
 
 
 def named(place: str) -> Any:

@@ -219,7 +219,7 @@ class _Judge:
         if outcome == "nonconform":
             parts = ["a search that ends at tokens with mass"] * (found.none_mass > limit or bool(found.none_mass and self.settings.strict))
             parts += ["uniforms of 53 bits (float64)"] * (bits < 53 and found.ideal > limit)
-            if off - four > 2 * found.ideal + found.none_mass or not parts:
+            if off - four > 2 * found.ideal + found.none_mass or found.never_mass > limit or not parts:  # a float32 CDF, too, leaves tokens out
                 parts.append("a CDF summed and searched in float64")
             message += f"; what helps: {' and '.join(parts)}"
         effort = f"{found.looked_at} tokens' intervals of the uniform, {found.points} uniforms"

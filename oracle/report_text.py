@@ -25,8 +25,8 @@ def lines(report: Report) -> Iterable[str]:
     for subject in report.subjects:
         part = report.of(subject)
         yield f"{part.said:<12} {subject}"
-        if part.settings.get("tier") == "smoke":
-            judged = len({verdict.instance for verdict in part.verdicts})
+        judged = len({verdict.instance for verdict in part.verdicts})
+        if judged and part.settings.get("tier") == "smoke":
             yield f"  {'smoke tier':<12} {judged} instances, one for each kind of fault; --tier standard judges on the whole catalogue"
         for kind in KINDS:
             yield from _kind(part, kind)

@@ -91,6 +91,15 @@ def test_every_extra_and_every_lift_is_on_its_page() -> None:
     assert re.findall(r"^\| `([\w-]+)` \| .+ \|$", lifts, re.MULTILINE) == [lift.name for lift in LIFTS]
 
 
+def test_every_verdict_is_in_the_glossary() -> None:
+    from draftproof.oracle.kinds import KINDS
+    from draftproof.oracle.report import KINDS as VERDICTS
+
+    listed = re.findall(r"^\| ([\w ]+) \|", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Verdicts")[2], re.MULTILINE)
+    known = {*VERDICTS, *(verdict for kind in KINDS.values() for verdict in kind.verdicts)} - {"error"}  # an outcome
+    assert known - set(listed) == set() and len(known) >= 9
+
+
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
     """``make docs`` on the pages in ``folder``, into its site."""
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(folder / "mkdocs.yml")]

@@ -2,7 +2,7 @@
 //
 //   draftproof vectors export vectors.json && node check_vectors.mjs vectors.json
 //
-// Prints how many tapes were tried and the first that differs; exit status 1 if any does.
+// Prints how many tapes were tried, how many skipped and why, and the first that differs; exit status 1 if any does.
 
 import { readFileSync } from "node:fs";
 
@@ -59,9 +59,13 @@ function recursiveRejection(tree, uniforms) {
 const verifiers = { predraw_follow: predrawFollow, recursive_rejection: recursiveRejection };
 const vectors = JSON.parse(readFileSync(process.argv[2], "utf8"));
 let tried = 0;
+const skipped = new Map();
 const wrong = [];
 for (const { id, family, tree, uniforms, block, note } of vectors.tapes) {
-  if (!(family in verifiers)) continue;
+  if (!(family in verifiers)) {
+    skipped.set(family, (skipped.get(family) ?? 0) + 1);
+    continue;
+  }
   tried += 1;
   const got = verifiers[family](tree, uniforms);
   if (got.join() !== block.join()) wrong.push(`${id}: emits ${got}, should be ${block} (${note})`);
@@ -72,5 +76,6 @@ for (const { id, blocks, expected_length: length } of vectors.laws) {
   if (Math.abs(total - 1) > 1e-9 || Math.abs(mean - length.decimal) > 1e-9) wrong.push(`${id}: is no law, or not of this length`);
 }
 console.log(`${tried} tapes and ${vectors.laws.length} laws, ${wrong.length} wrong`);
+for (const [family, count] of skipped) console.log(`skipped ${count} tapes of ${family}: there is no such verifier in this file`);
 if (wrong.length) console.log(wrong[0]);
 process.exitCode = tried && !wrong.length ? 0 : 1;

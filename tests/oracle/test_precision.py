@@ -76,6 +76,11 @@ def test_measured_facts_at_full_vocabulary() -> None:
     counts = of_cdf(np.minimum(torch.from_numpy(weights).cumsum(0).numpy(), np.float32(1)), 24)
     lost = (counts == 0) & (weights > 0)
     assert 45_000 < lost.sum() < 60_000 and 4.5e-4 < weights[lost].sum() < 5.5e-4
+    single = np.minimum(torch.from_numpy(weights).cumsum(0).numpy(), np.float32(1))
+    double = weights.astype(np.float64).cumsum()
+    double /= double[-1]
+    for cdf, bits, left_out in ((single, 53, True), (double, 24, True), (double, 53, False)):
+        assert ((of_cdf(cdf, bits) == 0) & (weights > 0)).any() == left_out  # neither is enough alone
 
 
 @pytest.mark.parametrize("bits", [24, 53])
@@ -163,6 +168,9 @@ def test_every_nonconform_law_says_what_helps() -> None:
         "a search that ends at tokens with mass": replace(exact, none_mass=2.0**-24),
         "uniforms of 53 bits (float64)": replace(exact, total_variation=1e-3, ideal=1e-3),
         "a CDF summed and searched in float64": replace(exact, total_variation=1e-3),
+        "uniforms of 53 bits (float64) and a CDF summed and searched in float64": replace(
+            exact, total_variation=1e-3, ideal=1e-3, never=5e4, never_mass=5e-4, never_example=7
+        ),
     }
     assert look._of_law(exact, 24).outcome == "conform"
     for helps, found in said.items():

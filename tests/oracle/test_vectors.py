@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,8 @@ def test_used_from_javascript(exported: dict[str, Any], tmp_path: Path) -> None:
     path = written(exported, tmp_path)
     done = subprocess.run([node, CHECK, path], capture_output=True, text=True)
     assert done.returncode == 0 and " 0 wrong" in done.stdout, done
+    tried, skipped = int(done.stdout.split()[0]), [int(count) for count in re.findall(r"skipped (\d+) tapes of \w+: there is no", done.stdout)]
+    assert skipped and tried + sum(skipped) == len(exported["tapes"])
     faulty = tmp_path / "faulty.mjs"
     text = CHECK.read_text()
     assert "if (sum(left) > 0) residual = left;" in text
