@@ -152,7 +152,8 @@ def test_a_misspelt_key_is_named_rather_than_the_one_that_is_missing(tmp_path: P
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = [sys.executable, "-m", "draftproof.cli", "vectors"]
-    export_one = [*run, "export", "v.json", "--instance", "chain-one-draft", "--family", "token"]
+    twice = ["--instance", "chain-one-draft"] * 2, ["--family", "token", "--family", "recursive_rejection"]  # one rule by both its names
+    export_one = [*run, "export", "v.json", *twice[0], *twice[1]]
     done = subprocess.run(export_one, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("v.json: 1 laws, ")
     vectors = json.loads((tmp_path / "v.json").read_text())
@@ -179,3 +180,9 @@ def test_what_is_wrong_is_not_listed_without_end(tmp_path: Path, capsys: pytest.
     assert main(["vectors", "verify", str(tmp_path / "wrong.json")]) == 1
     *_, before, more, last = capsys.readouterr().out.splitlines()
     assert before.startswith("19: the block is") and more == "... and 30 more" and last.endswith("50 wrong")
+
+
+def test_the_example_of_the_page_is_an_entry() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
+    example = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    assert example in export([find("chain-two-residual-tokens")], [family("token")])["tapes"]

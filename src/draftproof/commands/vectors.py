@@ -42,8 +42,9 @@ def _export(options: argparse.Namespace) -> int:
     if options.file and not options.file.resolve().parent.is_dir():
         return complain(f"cannot write {options.file}: no folder {options.file.resolve().parent}")
     try:
-        instances = [instance_named(name) for name in options.instance] if options.instance else catalogue()
-        vectors = export(instances, [family(name) for name in options.family] if options.family else FAMILIES.values())
+        instances = [instance_named(name) for name in dict.fromkeys(options.instance)] if options.instance else catalogue()
+        families = {family(name).name: family(name) for name in options.family or FAMILIES}  # by whichever of its names
+        vectors = export(instances, families.values())
     except (UsageError, MissingRow, ValueError) as error:
         return complain(str(error))
     text = json.dumps(vectors, indent=1) + "\n"
