@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from draftproof.oracle import reading
 from draftproof.oracle.cases import Case
 from draftproof.oracle.catalogue import find
 from draftproof.oracle.controls import rules
@@ -116,3 +118,11 @@ def test_an_interval_between_thresholds_is_not_overlooked(wide: float) -> None:
         return tree_exit.call(tokens, parents, valid, target, declared, mended)
 
     assert (bracket(Case(verify, find("tree-worked-example"))) is None) == (wide > 0)
+
+
+def test_the_pages_say_how_many_tapes() -> None:
+    root = Path(__file__).parents[2]
+    assert f"on {reading.INSIDE:,} tapes between them ({reading.INSIDE >> 2:,} row by row)" in (root / "README.md").read_text(encoding="utf-8")
+    page = (root / "docs" / "readings.md").read_text(encoding="utf-8")
+    assert f"another {reading.INSIDE:,} tapes" in page and f"({reading.INSIDE >> 2:,} tapes" in page and f"{reading.INSIDE >> 6} tapes under" in page
+    assert (1 - 4e-3) ** reading.INSIDE < 1e-7 and (1 - 1.6e-2) ** (reading.INSIDE >> 2) < 1e-7

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from draftproof.oracle.readings.enumerate import Enumeration, Refused, enumerate_law, scripted_generator
+from draftproof.oracle.readings.scripted import Explorer
 
 P, Q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
 SECOND_TARGET, SECOND_DRAFT = [0.15, 0.15, 0.35, 0.35], [0.45, 0.45, 0.05, 0.05]
@@ -296,3 +297,11 @@ def test_an_array_of_an_earlier_program_is_refused() -> None:
     enumerate_law(first)
     with pytest.raises(Refused, match="outlived the run"):
         enumerate_law(lambda: bool((kept[1] < 0.25).all()))  # kept[0] is of the run before anything is scripted
+
+
+def test_a_statement_on_numbers_of_another_run_is_refused() -> None:
+    """It must not be answered from what that run found."""
+    over = Explorer()
+    over.begin()
+    with pytest.raises(Refused, match="outlived the run"):
+        over.step(lambda: pytest.fail("decided all the same"))
