@@ -1,5 +1,6 @@
 """Draft trees with logits, of a given batch, size and vocabulary, for the speed benchmarks: drafts of decent quality, deterministic in the seed."""
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -36,6 +37,11 @@ class Case:
     @property
     def tree(self) -> tuple[Tensor, Tensor, Tensor]:
         return self.tokens, self.parents, self.valid
+
+    @cached_property
+    def logsumexp(self) -> Tensor:
+        """Of the draft logits [B, N], float64: a drafter that samples has it."""
+        return torch.stack([torch.stack([row.double().logsumexp(-1) for row in rows]) for rows in self.draft])
 
     def children(self) -> list[list[int]]:
         """Of each node; all trees of a batch have one topology."""

@@ -6,7 +6,7 @@
 Contenders take turns, with new uniforms each turn; times are medians in milliseconds of processor time (the clock's, on an idle machine, with
 one thread), since a busy machine stretches the clock's unevenly; with several threads by the clock: leave the machine alone then.
 For each of our verifiers: "rows" is how many rows of
-logits it read (median), "floor" reads as many once, "softmax" is one softmax of each, a row at a time, into memory already there.
+logits it read (median; "given lse": the drafter hands over the logsumexp of its rows), "floor" reads as many once, "softmax" is one softmax of each, a row at a time, into memory already there.
 Shapes whose logits take more than 4 GiB are left out, and said so.  "peak" is the process's peak memory over the shape, logits included.
 --all: batch 1, 8, 64 and nodes 16, 64, 256.  --record appends the run to the history; every run is compared with the last one there.
 """
@@ -31,8 +31,9 @@ from draftproof import gpu_impl
 from draftproof.gpu_impl import LogitRows
 from draftproof.gpu_impl.rowwise import trees
 
-NAMES = ("predraw_follow", "tree_exit", "recursive_rejection", "traversal", "k_seq", "greedy_transport", "univer")
-GREEDY = ("greedy_transport", "univer")  # their drafts are drawn otherwise
+GIVEN = " given lse"
+NAMES = ("predraw_follow", "tree_exit", "recursive_rejection", "traversal", f"traversal{GIVEN}", "k_seq", "greedy_transport", "univer", f"univer{GIVEN}")
+GREEDY = ("greedy_transport", "univer", f"univer{GIVEN}")  # their drafts are drawn otherwise
 LIMIT = 4 << 30
 WORSE = 1.5  # a ratio that has grown by this much is pointed out
 HISTORY = Path(__file__).parent / "history" / "verifiers.jsonl"
@@ -42,8 +43,8 @@ Call = Callable[[int], Any]
 
 def ours(name: str, case: Case) -> Call:
     """The verifier as a function of the turn, which seeds its uniforms."""
-    verifier = getattr(gpu_impl, name)
-    target, declared = LogitRows(case.target), LogitRows(case.draft)
+    verifier = getattr(gpu_impl, name.removesuffix(GIVEN))
+    target, declared = LogitRows(case.target), LogitRows(case.draft, logsumexp=case.logsumexp if name.endswith(GIVEN) else None)
     width = 2 if name == "tree_exit" else case.tokens.shape[1]
 
     def call(turn: int) -> Any:
@@ -141,12 +142,12 @@ def ratios(result: dict[str, Any]) -> dict[str, float]:
 def show(result: dict[str, Any]) -> None:
     rivals = {name: row["ms"] for name, row in result["ms"].items() if "rows" not in row}
     print(f"\n{result['shape']}   peak {result['peak GiB']:.2f} GiB   " + "   ".join(f"{name} {ms:.1f} ms" for name, ms in rivals.items()))
-    print(f"  {'':<20} {'ms':>8} {'rows':>6} {'floor':>8} {'softmax':>8} {'x floor':>8} {'x softmax':>9}  " + "  ".join(f"{n:>14}" for n in rivals))
+    print(f"  {'':<22} {'ms':>8} {'rows':>6} {'floor':>8} {'softmax':>8} {'x floor':>8} {'x softmax':>9}  " + "  ".join(f"{n:>14}" for n in rivals))
     for name, row in result["ms"].items():
         if "rows" in row:
             ms = row["ms"]
             gains = "  ".join(f"{rival / ms:13.1f}x" for rival in rivals.values())
-            print(f"  {name:<20} {ms:8.2f} {row['rows']:6.0f} {row['floor']:8.2f} {row['softmax']:8.2f} {ms / row['floor']:8.1f} "
+            print(f"  {name:<22} {ms:8.2f} {row['rows']:6.0f} {row['floor']:8.2f} {row['softmax']:8.2f} {ms / row['floor']:8.1f} "
                   f"{ms / row['softmax']:9.2f}  {gains}", flush=True)
 
 

@@ -20,14 +20,19 @@ class LogitRows(LazyRows):
     """
 
     def __init__(
-        self, logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float = 1.0, min_p: float = 0.0
+        self, logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float = 1.0, min_p: float = 0.0,
+        logsumexp: Tensor | None = None,
     ) -> None:
         """logits [B, N, V] before softmax, float64, float32, bfloat16 or float16; temperature 0 is greedy, the first of the largest.
 
+        logsumexp [B, N], of logits / temperature: a drafter that samples has it already.  With it a long row on a CPU of which one
+        token is asked for is not read; elsewhere it is made anew.  A law is off by as much as this is.  Where a row is read and it
+        is off by more than 1e-4, or a token would have more than all mass, the tree gets no answer.
+
         Raises:
             ValueError: logits are not [B, N, V], or a setting makes no sense: a temperature that is negative or not finite,
-                top_k below 1, top_p outside (0, 1], min_p outside [0, 1].
-            TypeError: logits are no floating tensor.
+                top_k below 1, top_p outside (0, 1], min_p outside [0, 1], logsumexp not [B, N] or of rows that are cut or greedy.
+            TypeError: logits or logsumexp are no floating tensor.
         """
         check_logits(logits, "logits")
         if not (math.isfinite(temperature) and temperature >= 0):
@@ -42,6 +47,14 @@ class LogitRows(LazyRows):
         super().__init__((batch, nodes, vocabulary), logits.device, lambda batch, node: self._law(batch, node))
         self.logits, self.temperature, self.top_p, self.min_p = logits.detach(), temperature, top_p, min_p
         self.top_k = vocabulary if top_k is None else min(top_k, vocabulary)
+        if logsumexp is not None:
+            if not logsumexp.is_floating_point():
+                raise TypeError(f"logsumexp must be a floating tensor, got {logsumexp.dtype}")
+            if logsumexp.shape != (batch, nodes):
+                raise ValueError(f"logsumexp must be {[batch, nodes]}, got {list(logsumexp.shape)}")
+            if not (self.plain and temperature > 0):
+                raise ValueError("logsumexp is of whole rows: it does not go with temperature 0, top_k, top_p or min_p")
+        self.logsumexp = logsumexp
 
     @property
     def plain(self) -> bool:

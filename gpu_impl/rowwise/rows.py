@@ -4,6 +4,7 @@ A draw costs the sums of blocks, and a look at one of them.  Differences of rows
 dtype.  Rows made from logits are float32 to some 1e-7 already: their differences and the sums within a block are float32 too,
 which moves a law by as much again; sums of blocks are float64.  Of a row that is only asked for one token nothing is kept.
 """
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from ..lazy_rows import LazyRows
 from ..logit_rows import LogitRows
 
 BLOCK = 512
+WRONG = 1e-4  # a logsumexp that is given is off by no more than rounding
 Sums = NDArray[np.float64]
 
 
@@ -103,29 +105,30 @@ class Row:
 
 def block_sums(weights: Tensor, work: torch.dtype) -> Sums:
     """Sums of BLOCK weights each, the last of what is left, [V / BLOCK]; each summed in ``work``."""
-    whole = len(weights) - len(weights) % BLOCK
-    sums = weights[:whole].view(-1, BLOCK).sum(-1, dtype=work)
-    if whole < len(weights):
-        sums = torch.cat([sums, weights[whole:].sum(0, keepdim=True, dtype=work)])
-    found: Sums = sums.double().numpy()
-    return found
+    blocks, rest = divmod(weights.shape[0], BLOCK)
+    sums: Sums = weights[: blocks * BLOCK].view(blocks, BLOCK).sum(-1, dtype=work).numpy().astype(np.float64)
+    return np.append(sums, weights[-rest:].sum(dtype=work).item()) if rest else sums
 
 
 def summed(weights: Tensor) -> Row:
-    """A row of weights of which none is negative, with its sums."""
-    sums = block_sums(weights, weights.dtype)
-    return Row(weights, float(sums.sum()), weights.dtype, sums=sums)
+    """A row of weights of which none is negative."""
+    return Row(weights, weights.sum().item(), weights.dtype)
 
 
 def read(rows: Tensor | LazyRows, batch: int, node: int) -> Row:
     """Read rows[batch, node].  Raises NoLaw."""
     if isinstance(rows, LogitRows):
         logits = rows.logits[batch, node]
-        row = summed(rows.powers(logits, logits.amax())) if rows.powered else None
+        largest = logits.amax()
+        row = summed(rows.powers(logits, largest)) if rows.powered else None
         if row is None or not 0 < row.total < np.inf:
             row = summed(rows.weights(logits.unsqueeze(0))[0])  # whose sum misses 1 by 1e-5: it is summed anew
         if not row.total > 0:  # softmax makes no negative number, and all NaN of a row that is no law
             raise NoLaw
+        if rows.logsumexp is not None:
+            off = largest.item() / rows.temperature - rows.logsumexp[batch, node].item() - math.log(row.weights.amax().item() / row.total)
+            if not abs(off) <= WRONG:
+                raise NoLaw
         return row
     if isinstance(rows, LazyRows):
         weights = rows[torch.tensor([batch]), torch.tensor([node])][0]
@@ -142,11 +145,26 @@ def mass(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
     """The normalised mass of one token of rows[batch, node], of which nothing else is asked.  Raises NoLaw."""
     if isinstance(rows, LogitRows) and rows.powered:
         logits = rows.logits[batch, node]
-        weights = rows.powers(logits, logits[token])  # the largest need not be looked for
-        total = weights.sum().item()
+        total = rows.powers(logits, logits[token]).sum().item()  # the largest need not be looked for; the token's weight is 1
         if 0 < total < np.inf:  # the token may be far below the largest, or have no mass
-            return weights[token].item() / total
+            return 1 / total
     return read(rows, batch, node).mass(token)
+
+
+def known(rows: LogitRows, batch: int, node: int, token: int) -> float:
+    """The normalised mass of one token where the row's logsumexp is given.  Raises NoLaw."""
+    assert rows.logsumexp is not None
+    log_mass = rows.logits[batch, node, token].item() / rows.temperature - rows.logsumexp[batch, node].item()
+    if not log_mass <= WRONG:
+        raise NoLaw
+    return math.exp(min(log_mass, 0.0))
+
+
+def alone(rows: LogitRows, batch: int, node: int, token: int) -> bool:
+    """Whether all other logits of the row are -inf and the token's is finite, which takes no exponentials."""
+    logits = rows.logits[batch, node]
+    sides = [side for side in (logits[:token], logits[token + 1 :]) if side.shape[0]]
+    return math.isfinite(logits[token].item()) and all(side.amax().item() == -math.inf for side in sides)
 
 
 def share(wanted: float, offered: float) -> float:

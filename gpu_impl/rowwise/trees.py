@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ..lazy_rows import LazyRows
 from ..logit_rows import LogitRows
-from .rows import Row, entry, mass, read
+from .rows import Row, alone, entry, known, mass, read
 
 
 @dataclass
@@ -34,17 +34,23 @@ class Tree:
 
     def target_mass(self, node: int, token: int) -> float:
         """p(x), where no more is asked of the row."""
-        return mass(self.target_rows, self.batch, node, token)
+        return self._one(self.target_rows, node, token)
 
     def offer(self, node: int) -> float:
         """r(x) of the node's own token, where no more is asked of the row."""
-        return 1.0 if self.declared_rows is None else mass(self.declared_rows, self.batch, node, self.tokens[node])
+        return 1.0 if self.declared_rows is None else self._one(self.declared_rows, node, self.tokens[node])
 
     def declares_one(self, node: int) -> bool:
         """Whether the node's own token is certain under its declared law, exactly."""
         if isinstance(self.declared_rows, LogitRows):
-            return self.offer(node) == 1
+            given = self.declared_rows.logsumexp is not None
+            return not given and alone(self.declared_rows, self.batch, node, self.tokens[node]) or self.offer(node) == 1
         return self.declared_rows is None or entry(self.declared_rows, self.batch, node, self.tokens[node]) == 1
+
+    def _one(self, rows: Tensor | LazyRows, node: int, token: int) -> float:
+        if isinstance(rows, LogitRows) and rows.logsumexp is not None:
+            return known(rows, self.batch, node, token)
+        return mass(rows, self.batch, node, token)
 
     def path(self, node: int) -> list[int]:
         tokens = []

@@ -3,13 +3,15 @@
 import math
 import random
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from draftproof.gpu_impl import LogitRows, predraw_follow, recursive_rejection, traversal, tree_exit
-from draftproof.gpu_impl.rowwise import run
+from draftproof.gpu_impl import LogitRows, greedy_transport, k_seq, predraw_follow, recursive_rejection, traversal, tree_exit, univer
+from draftproof.gpu_impl.rowwise import run, trees
+from draftproof.gpu_impl.rowwise.rows import alone
 
 
 def kept_by_definition(probabilities: list[float], top_k: int, top_p: float, min_p: float) -> set[int]:
@@ -79,6 +81,60 @@ def test_verifiers_read_them_as_probabilities(verifier: object, long: bool, monk
     expected = verifier(tokens, parents, valid, p.rows(), q.rows(), uniforms=uniforms)  # type: ignore[operator]
     assert torch.equal(blocks, expected[0]) and torch.equal(accepted, expected[1])
     assert (accepted[::10] == -1).all() and len(set(accepted.tolist())) > 2
+
+
+def chain_of(trees: int, temperature: float) -> dict[str, Tensor]:
+    """A chain of three drafts each, with target and draft logits that are not far apart, and the drafts' logsumexp."""
+    generator = torch.Generator().manual_seed(5)
+    target = 2 * torch.randn(trees, 4, 6, generator=generator)
+    draft = (target.roll(1, 1) + 0.5 * torch.randn(target.shape, generator=generator)).contiguous()  # row i of what token i is drawn from
+    tokens = torch.multinomial((draft / temperature).softmax(-1).view(-1, 6), 1, generator=generator).view(trees, 4)
+    return {"tokens": tokens, "parents": torch.tensor([0, 0, 1, 2]).expand(trees, 4), "valid": torch.ones(trees, 4, dtype=torch.bool),
+            "target": target, "draft": draft, "logsumexp": (draft.double() / temperature).logsumexp(-1),
+            "uniforms": torch.rand(trees, 4, generator=generator, dtype=torch.float64)}
+
+
+@pytest.mark.parametrize("verifier", [recursive_rejection, traversal, k_seq, greedy_transport, univer])
+def test_a_row_whose_logsumexp_is_given_is_not_read_for_one_token(verifier: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LONG", 1)
+    call = chain_of(400, 0.7)
+
+    def answers(**given: Tensor) -> tuple[Tensor, Tensor, int]:
+        drafts = LogitRows(call["draft"], temperature=0.7, **given)
+        reads: list[int] = []
+        for name, old in (("read", trees.read), ("mass", trees.mass)):
+            monkeypatch.setattr(trees, name, lambda rows, *where, old=old: (reads.append(1) if rows is drafts else None, old(rows, *where))[1])
+        tree = call["tokens"], call["parents"], call["valid"]
+        return *verifier(*tree, LogitRows(call["target"], temperature=0.7), drafts, uniforms=call["uniforms"]), len(reads)
+
+    blocks, accepted, reads = answers()
+    again, accepted_again, fewer = answers(logsumexp=call["logsumexp"])
+    assert torch.equal(blocks, again) and torch.equal(accepted, accepted_again) and len(set(accepted.tolist())) == 4
+    assert fewer < reads / 2 or verifier in (recursive_rejection, k_seq)  # these read a row for what is left of it, too
+    *_, wrong, _ = answers(logsumexp=call["logsumexp"] - 0.01)  # planted: of other logits
+    assert (wrong != accepted).any()
+    assert (wrong[wrong != accepted] == -1).float().mean() > 0.9  # seen wherever the row is read
+    *_, wrong, _ = answers(logsumexp=torch.full_like(call["logsumexp"], math.nan))
+    assert (wrong == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "token", "expected"),
+    [([0.0, -math.inf, -math.inf], 0, True), ([-math.inf, -math.inf, 3.0], 2, True), ([-math.inf, 1.0, -200.0], 1, False),
+     ([-math.inf] * 3, 1, False), ([-math.inf, math.inf, -math.inf], 1, False), ([-math.inf, 1.0, math.nan], 1, False),
+     ([0.0, -math.inf, -math.inf], 1, False), ([5.0], 0, True)],
+)
+def test_alone(row: list[float], token: int, expected: bool) -> None:
+    assert alone(LogitRows(torch.tensor(row).view(1, 1, -1)), 0, 0, token) is expected
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 0.0}, {"top_k": 1}, {"top_p": 0.5}, {"min_p": 0.1}])
+def test_a_logsumexp_that_makes_no_sense(settings: dict[str, Any]) -> None:
+    given = torch.zeros(2, 1) if not settings else torch.zeros(1, 1)
+    with pytest.raises(ValueError, match=r"logsumexp (must be \[1, 1\], got \[2, 1\]|is of whole rows)"):
+        LogitRows(torch.zeros(1, 1, 2), logsumexp=given, **settings)
+    with pytest.raises(TypeError, match="logsumexp must be a floating tensor, got torch.int64"):
+        LogitRows(torch.zeros(1, 1, 2), logsumexp=torch.zeros(1, 1, dtype=torch.int64))
 
 
 @pytest.mark.parametrize(
