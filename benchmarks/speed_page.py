@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PAGE, HISTORY = ROOT / "docs" / "speed.md", ROOT / "benchmarks" / "history" / "verifiers.jsonl"
 BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-Times = dict[str, dict[str, float]]
+Times = dict[str, dict[str, Any]]
 
 
 def newest(shape: str, threads: int, history: Path = HISTORY) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -24,20 +24,16 @@ def newest(shape: str, threads: int, history: Path = HISTORY) -> tuple[dict[str,
     raise KeyError(f"no recorded run of {shape} on {threads} threads")
 
 
-def rivals(times: Times) -> dict[str, float]:
-    return {name: row["ms"] for name, row in times.items() if "rows" not in row}
-
-
 def large(threads: int) -> str:
     """Against one softmax of the rows read, and against the peers, at 8 x 64 x 151,936."""
     found = [newest(f"8 x 64 x 151936 {tree}", threads) for tree in ("chain", "tree")]
     lines = [said(found), "", "| verifier | " + " | ".join(
         f"rows read, {tree} | over one softmax | predraw walk | sibling loop" for tree in ("chain", "tree")) + " |", "|" + "---|" * 9]
     both: list[Times] = [result["ms"] for _, result in found]
-    for name in (name for name, row in both[0].items() if "rows" in row):
+    for name in both[0]:
         cells = [name]
         for times in both:
-            own, others = times[name], rivals(times)
+            own, others = times[name], times[name]["rivals"]
             cells += [f"{own['rows']:.0f}", f"{own['ms'] / own['softmax']:.1f}", f"{others['predraw walk'] / own['ms']:.0f}x",
                       f"{others['sibling loop'] / own['ms']:.1f}x"]
         lines.append("| " + " | ".join(cells) + " |")
@@ -45,20 +41,20 @@ def large(threads: int) -> str:
 
 
 def one() -> str:
-    """Batch 1, milliseconds beside the fastest peer."""
+    """Batch 1: milliseconds, and how many times longer the fastest peer takes."""
     shapes = [f"1 x 64 x {vocabulary} {tree}" for vocabulary in (32_000, 151_936) for tree in ("chain", "tree")]
     found = [newest(shape, 1) for shape in shapes]
     lines = [said(found), "", "| ms | " + " | ".join(shapes) + " |", "|" + "---|" * (1 + len(shapes))]
-    for name in (name for name, row in found[0][1]["ms"].items() if "rows" in row):
-        lines.append(f"| {name} | " + " | ".join(f"{result['ms'][name]['ms']:.1f}" for _, result in found) + " |")
-    fastest = [min(rivals(result["ms"]).items(), key=lambda rival: rival[1]) for _, result in found]
-    lines.append("| fastest peer | " + " | ".join(f"{ms:.1f}, {name}" for name, ms in fastest) + " |")
+    for name in found[0][1]["ms"]:
+        rows = [result["ms"][name] for _, result in found]
+        cells = [f"{row['ms']:.1f} ({min(row['rivals'].values()) / row['ms']:.1f}x)" for row in rows]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def said(found: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     run, threads = found[0][0], found[0][0]["threads"]
-    peak, walk = max(result["peak GiB"] for _, result in found), [rivals(result["ms"])["predraw walk"] / 1e3 for _, result in found]
+    peak, walk = max(result["peak GiB"] for _, result in found), [row["rivals"]["predraw walk"] / 1e3 for _, result in found for row in result["ms"].values()]
     clock = "processor time" if threads == 1 else "by the clock"
     return (f"Recorded {run['when']}, torch {run['torch']}, {threads} thread{'s' * (threads > 1)}, {clock}, load {run['load']}; "
             f"peak memory {peak:.1f} GiB; the predraw walk took {min(walk):.2g} to {max(walk):.2g} s.")

@@ -6,7 +6,8 @@
 Contenders take turns, with new uniforms each turn; times are medians in milliseconds of processor time (the clock's, on an idle machine, with
 one thread), since a busy machine stretches the clock's unevenly; with several threads by the clock: leave the machine alone then.
 For each of our verifiers: "rows" is how many rows of
-logits it read (median; "given lse": the drafter hands over the logsumexp of its rows), "floor" reads as many once, "softmax" is one softmax of each, a row at a time, into memory already there.
+logits it read (median), "floor" reads as many once, "softmax" is one softmax of each, a row at a time, into memory already there.
+"given lse": the drafter hands over the logsumexp of its rows.
 Shapes whose logits take more than 4 GiB are left out, and said so.  "peak" is the process's peak memory over the shape, logits included.
 --all: batch 1, 8, 64 and nodes 16, 64, 256.  --record appends the run to the history; every run is compared with the last one there.
 """
@@ -32,31 +33,26 @@ from draftproof.gpu_impl import LogitRows
 from draftproof.gpu_impl.rowwise import trees
 
 GIVEN = " given lse"
-NAMES = ("predraw_follow", "tree_exit", "recursive_rejection", "traversal", f"traversal{GIVEN}", "k_seq", "greedy_transport", "univer", f"univer{GIVEN}")
+NAMES = ("predraw_follow", "tree_exit", "recursive_rejection", "traversal", f"traversal{GIVEN}", "k_seq", "greedy_transport", "univer",
+         f"univer{GIVEN}")
 GREEDY = ("greedy_transport", "univer", f"univer{GIVEN}")  # their drafts are drawn otherwise
 LIMIT = 4 << 30
 WORSE = 1.5  # a ratio that has grown by this much is pointed out
 HISTORY = Path(__file__).parent / "history" / "verifiers.jsonl"
 COLD = torch.zeros(1 << 24)
-Call = Callable[[int], Any]
+Call = Callable[[], Any]
 
 
 def ours(name: str, case: Case) -> Call:
-    """The verifier as a function of the turn, which seeds its uniforms."""
     verifier = getattr(gpu_impl, name.removesuffix(GIVEN))
     target, declared = LogitRows(case.target), LogitRows(case.draft, logsumexp=case.logsumexp if name.endswith(GIVEN) else None)
-    width = 2 if name == "tree_exit" else case.tokens.shape[1]
-
-    def call(turn: int) -> Any:
-        uniforms = torch.rand(len(case.tokens), width, dtype=torch.float64, generator=torch.Generator().manual_seed(turn))
-        return verifier(*case.tree, target, declared, uniforms=uniforms)
-
-    return call
+    return lambda: verifier(*case.tree, target, declared)
 
 
 def rows_read(call: Call, turn: int) -> list[torch.Tensor]:
-    """The rows of logits that a call reads, in order."""
+    """The rows of logits that a call of this turn reads, in order."""
     found = []
+    torch.manual_seed(turn)
 
     def spy(original: Callable[..., Any]) -> Callable[..., Any]:
         def read(rows: Any, batch: int, node: int, *token: int) -> Any:
@@ -65,12 +61,14 @@ def rows_read(call: Call, turn: int) -> list[torch.Tensor]:
 
         return read
 
-    with patch.object(trees, "read", spy(trees.read)), patch.object(trees, "mass", spy(trees.mass)):
-        call(turn)
+    with patch.object(trees, "read", spy(trees.read)), patch.object(trees, "mass", spy(trees.mass)), \
+            patch.object(trees, "alone", spy(trees.alone)):
+        call()
     return found
 
 
-def clock(call: Callable[[], Any]) -> float:
+def clock(call: Call, turn: int = 0) -> float:
+    torch.manual_seed(turn)
     COLD.add_(1)  # whoever comes next finds the logits in memory, not in the cache
     now = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     start = now()
@@ -84,37 +82,35 @@ def floors(rows: list[torch.Tensor]) -> tuple[Callable[[], Any], Callable[[], An
     return lambda: [row.amax() for row in rows], lambda: [torch.softmax(row, -1, out=out) for row in rows]
 
 
-def measure(case: Case, names: list[str], rivals: dict[str, Callable[[Case], Any]], repeats: int) -> dict[str, dict[str, float]]:
+def measure(case: Case, names: list[str], rivals: dict[str, Callable[[Case], Any]], repeats: int) -> dict[str, dict[str, Any]]:
     """Every contender in turn, ``repeats`` times; a rival slower than two seconds only once."""
     calls = {name: ours(name, case) for name in names}
     read = {name: [rows_read(call, turn) for turn in range(repeats)] for name, call in calls.items()}  # warms up, too
     times: dict[str, list[float]] = {}
     for turn in range(repeats):
         for name, call in calls.items():
-            times.setdefault(name, []).append(clock(partial(call, turn)))
+            times.setdefault(name, []).append(clock(call, turn))
             floor, softmax = floors(read[name][turn])
             times.setdefault(f"{name} floor", []).append(clock(floor))
             times.setdefault(f"{name} softmax", []).append(clock(softmax))
         for name, rival in rivals.items():
             if not (turn and times[name][0] > 2000):
-                torch.manual_seed(turn)
-                times.setdefault(name, []).append(clock(partial(rival, case)))
+                times.setdefault(name, []).append(clock(partial(rival, case), turn))
     median = {name: statistics.median(found) for name, found in times.items()}
-    found = {
+    return {
         name: {"ms": median[name], "rows": statistics.median(map(len, read[name])), "floor": median[f"{name} floor"],
-               "softmax": median[f"{name} softmax"]}
+               "softmax": median[f"{name} softmax"], "rivals": {rival: median[rival] for rival in rivals}}
         for name in names
     }
-    return found | {name: {"ms": median[name]} for name in rivals}
 
 
 def run(shape: Shape, names: list[str], repeats: int) -> dict[str, Any]:
-    """One shape: the verifiers of sampled drafts with the rivals, then those of greedy drafts on theirs."""
+    """One shape: the verifiers of sampled drafts, then those of greedy drafts on theirs; the rivals on both."""
     reset_peak()
     case = make(shape)
     found = measure(case, [name for name in names if name not in GREEDY], peers(shape.tree), repeats)
     if greedy := [name for name in names if name in GREEDY]:
-        found |= measure(greedy_drafts(case), greedy, {}, repeats)
+        found |= measure(greedy_drafts(case), greedy, peers(shape.tree), repeats)
     return {"shape": str(shape), "peak GiB": peak(), "ms": found}
 
 
@@ -140,15 +136,18 @@ def ratios(result: dict[str, Any]) -> dict[str, float]:
 
 
 def show(result: dict[str, Any]) -> None:
-    rivals = {name: row["ms"] for name, row in result["ms"].items() if "rows" not in row}
-    print(f"\n{result['shape']}   peak {result['peak GiB']:.2f} GiB   " + "   ".join(f"{name} {ms:.1f} ms" for name, ms in rivals.items()))
-    print(f"  {'':<22} {'ms':>8} {'rows':>6} {'floor':>8} {'softmax':>8} {'x floor':>8} {'x softmax':>9}  " + "  ".join(f"{n:>14}" for n in rivals))
+    print(f"\n{result['shape']}   peak {result['peak GiB']:.2f} GiB")
+    shown: dict[str, float] = {}
     for name, row in result["ms"].items():
-        if "rows" in row:
-            ms = row["ms"]
-            gains = "  ".join(f"{rival / ms:13.1f}x" for rival in rivals.values())
-            print(f"  {name:<22} {ms:8.2f} {row['rows']:6.0f} {row['floor']:8.2f} {row['softmax']:8.2f} {ms / row['floor']:8.1f} "
-                  f"{ms / row['softmax']:9.2f}  {gains}", flush=True)
+        if row["rivals"] != shown:  # greedy drafts are others
+            shown = row["rivals"]
+            print("  " + "   ".join(f"{rival} {ms:.1f} ms" for rival, ms in shown.items()))
+            print(f"  {'':<22} {'ms':>8} {'rows':>6} {'floor':>8} {'softmax':>8} {'x floor':>8} {'x softmax':>9}  "
+                  + "  ".join(f"{rival:>14}" for rival in shown))
+        ms = row["ms"]
+        gains = "  ".join(f"{rival / ms:13.1f}x" for rival in shown.values())
+        print(f"  {name:<22} {ms:8.2f} {row['rows']:6.0f} {row['floor']:8.2f} {row['softmax']:8.2f} {ms / row['floor']:8.1f} "
+              f"{ms / row['softmax']:9.2f}  {gains}", flush=True)
 
 
 def compare(results: list[dict[str, Any]], history: Path) -> None:

@@ -3,14 +3,15 @@ from .rows import NoLaw, Row, share
 from .trees import Tree
 
 
-def greedy_masses(tree: Tree, node: int, mass: float) -> list[float]:
-    """How much of the node's mass each child gets.
+def greedy_masses(tree: Tree, node: int, mass: float) -> tuple[list[float], float]:
+    """How much of the node's mass each child gets; the most that the rest can hold: the mass less what the children's own tokens take.
 
     Reads the target row, the youngest child's declared row and, of the elders', one entry each.  Raises NoLaw.
     """
     *elders, youngest = tree.children[node]
     if not elders:
-        return [share(mass * tree.target_mass(node, tree.tokens[youngest]), tree.offer(youngest))]
+        wanted, offered = mass * tree.target_mass(youngest), tree.offer(youngest)
+        return [share(wanted, offered)], mass - min(wanted, offered)
     if not all(tree.declares_one(elder) for elder in elders):
         raise NoLaw
     target, declared = tree.target(node), tree.declared(youngest)
@@ -21,11 +22,12 @@ def greedy_masses(tree: Tree, node: int, mass: float) -> list[float]:
     wanted = 0.0 if token in seen else mass * target.mass(token)
     offered = 1.0 if declared is None else declared.mass(token)
     accepts = share(wanted, offered)
+    left = mass - sum(owed) - min(wanted, offered)
     if declared is not None:
         missing = target.missing(declared, mass / target.total, seen)
         part = (1 - accepts) / missing if missing > 0 else 0.0
         owed = [mass * part for mass in owed]
-    return [*owed, accepts]
+    return [*owed, accepts], left
 
 
 def greedy_rest(tree: Tree, node: int, mass: float) -> tuple[Row, float]:

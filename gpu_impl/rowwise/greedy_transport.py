@@ -9,7 +9,7 @@ def greedy_transport(tree: Tree, uniforms: Sequence[float]) -> tuple[int, int]:
     node, moved = 0, True
     while moved and tree.children[node]:
         moved, left = False, 1.0
-        for child, mass in zip(tree.children[node], greedy_masses(tree, node, 1.0), strict=True):
+        for child, mass in zip(tree.children[node], greedy_masses(tree, node, 1.0)[0], strict=True):
             if uniforms[child] * left < mass:
                 node, moved = child, True
                 break

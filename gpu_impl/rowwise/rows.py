@@ -105,9 +105,8 @@ class Row:
 
 def block_sums(weights: Tensor, work: torch.dtype) -> Sums:
     """Sums of BLOCK weights each, the last of what is left, [V / BLOCK]; each summed in ``work``."""
-    blocks, rest = divmod(weights.shape[0], BLOCK)
-    sums: Sums = weights[: blocks * BLOCK].view(blocks, BLOCK).sum(-1, dtype=work).numpy().astype(np.float64)
-    return np.append(sums, weights[-rest:].sum(dtype=work).item()) if rest else sums
+    starts = np.arange(0, weights.shape[0], BLOCK)
+    return np.add.reduceat(weights.numpy(), starts, dtype=np.float64 if work == torch.float64 else np.float32).astype(np.float64)
 
 
 def summed(weights: Tensor) -> Row:
@@ -151,13 +150,15 @@ def mass(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
     return read(rows, batch, node).mass(token)
 
 
-def known(rows: LogitRows, batch: int, node: int, token: int) -> float:
-    """The normalised mass of one token where the row's logsumexp is given.  Raises NoLaw."""
-    assert rows.logsumexp is not None
-    log_mass = rows.logits[batch, node, token].item() / rows.temperature - rows.logsumexp[batch, node].item()
-    if not log_mass <= WRONG:
-        raise NoLaw
-    return math.exp(min(log_mass, 0.0))
+def given(rows: Tensor | LazyRows | None, nodes: Tensor, tokens: Tensor) -> list[list[float]] | None:
+    """The normalised masses of tokens [B, N] in rows of nodes [B, N], where the rows' logsumexp is given; NaN where it cannot be right."""
+    if not isinstance(rows, LogitRows) or rows.logsumexp is None:
+        return None
+    batch, (_, last, vocabulary) = torch.arange(len(tokens)).unsqueeze(1), rows.shape
+    nodes, tokens = nodes.clamp(0, last - 1), tokens.clamp(0, vocabulary - 1)  # of trees that are not sound
+    log_mass = rows.logits[batch, nodes, tokens].double() / rows.temperature - rows.logsumexp[batch, nodes].double()
+    masses: list[list[float]] = log_mass.clamp(max=0).exp().masked_fill_(log_mass > WRONG, torch.nan).tolist()
+    return masses
 
 
 def alone(rows: LogitRows, batch: int, node: int, token: int) -> bool:
@@ -180,11 +181,10 @@ def entry(rows: Tensor | LazyRows, batch: int, node: int, token: int) -> float:
 
 
 def _block(weights: Tensor, block: int, taken: Sequence[int]) -> Sums:
-    inside: Sums = weights[block * BLOCK : (block + 1) * BLOCK].double().numpy()
-    gone = [token - block * BLOCK for token in taken if token // BLOCK == block]
-    if gone:
-        inside = inside.copy()  # float64 weights are not copied on the way here
-        inside[gone] = 0
+    inside = weights.numpy()[block * BLOCK : (block + 1) * BLOCK].astype(np.float64)
+    for token in taken:
+        if token // BLOCK == block:
+            inside[token - block * BLOCK] = 0
     return inside
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from ..lazy_rows import LazyRows
-from .rows import NoLaw
+from .rows import NoLaw, given
 from .trees import Tree, build
 
 LONG = 1 << 12
@@ -24,12 +24,13 @@ def verify(
     rule: Rule, tokens: Tensor, parents: Tensor, valid: Tensor, target: Tensor | LazyRows, declared: Tensor | LazyRows | None, draws: Tensor
 ) -> tuple[Tensor, Tensor]:
     """As the verifiers: blocks [B, D+1] int64, padded with -1, and accepted [B] int64; -1 where there is no answer."""
+    wanted, offered = given(target, parents, tokens), given(declared, torch.arange(tokens.shape[1]).expand_as(tokens), tokens)
     trees = [
-        build(*row, batch, target, declared)
+        build(*row, batch, target, declared, wanted[batch] if wanted else None, offered[batch] if offered else None)
         for batch, row in enumerate(zip(tokens.tolist(), parents.tolist(), valid.tolist(), strict=True))
     ]
-    blocks = torch.full((len(trees), 1 + max((max(tree.depth) for tree in trees), default=0)), -1)
-    accepted = torch.full((len(trees),), -1)
+    longest = 1 + max((max(tree.depth) for tree in trees), default=0)
+    blocks, accepted = [[-1] * longest for _ in trees], [-1] * len(trees)
     for tree, uniforms in zip(trees, draws.tolist(), strict=True):
         if not tree.sound:
             continue
@@ -38,6 +39,6 @@ def verify(
         except NoLaw:
             continue
         path = [*tree.path(node), bonus]
-        blocks[tree.batch, : len(path)] = torch.tensor(path)
+        blocks[tree.batch][: len(path)] = path
         accepted[tree.batch] = len(path) - 1
-    return blocks, accepted
+    return torch.tensor(blocks, dtype=torch.int64).view(len(trees), longest), torch.tensor(accepted, dtype=torch.int64)

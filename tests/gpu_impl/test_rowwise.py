@@ -61,6 +61,7 @@ FAULTS = {
     "residual of the target, not of what is left": (
         "recursive_rejection", broken("rows", "Row.excess", lambda _: lambda row, r, scale, off=(): (row, 1.0))),
     "the wrong end of a block": ("predraw_follow", broken("rows", "_beyond", lambda old: lambda w, cdf, place: old(w, cdf - w, place))),
+    "a residual taken to hold less than it may": ("traversal", broken("traversal", "most_kept", lambda old: lambda mass, left: old(mass, left / 2))),
     "a mass of its own for nobody": ("traversal", broken("traversal", "reject", lambda old: lambda f, r, x, mass: old(f, r, x, 1.0))),
 }
 
