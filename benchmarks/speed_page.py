@@ -54,7 +54,8 @@ def one() -> str:
 
 def said(found: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     run, threads = found[0][0], found[0][0]["threads"]
-    peak, walk = max(result["peak GiB"] for _, result in found), [row["rivals"]["predraw walk"] / 1e3 for _, result in found for row in result["ms"].values()]
+    peak = max(result["peak GiB"] for _, result in found)
+    walk = [row["rivals"]["predraw walk"] / 1e3 for _, result in found for row in result["ms"].values()]
     clock = "processor time" if threads == 1 else "by the clock"
     return (f"Recorded {run['when']}, torch {run['torch']}, {threads} thread{'s' * (threads > 1)}, {clock}, load {run['load']}; "
             f"peak memory {peak:.1f} GiB; the predraw walk took {min(walk):.2g} to {max(walk):.2g} s.")
