@@ -32,7 +32,7 @@ class LogitRows(LazyRows):
         Raises:
             ValueError: logits are not [B, N, V], or a setting makes no sense: a temperature that is negative or not finite,
                 top_k below 1, top_p outside (0, 1], min_p outside [0, 1], logsumexp not [B, N] or of rows that are cut or greedy.
-            TypeError: logits or logsumexp are no floating tensor.
+            TypeError: logits are no floating tensor, logsumexp none of float64 or float32.
         """
         check_logits(logits, "logits")
         if not (math.isfinite(temperature) and temperature >= 0):
@@ -48,13 +48,13 @@ class LogitRows(LazyRows):
         self.logits, self.temperature, self.top_p, self.min_p = logits.detach(), temperature, top_p, min_p
         self.top_k = vocabulary if top_k is None else min(top_k, vocabulary)
         if logsumexp is not None:
-            if not logsumexp.is_floating_point():
-                raise TypeError(f"logsumexp must be a floating tensor, got {logsumexp.dtype}")
-            if logsumexp.shape != (batch, nodes):
-                raise ValueError(f"logsumexp must be {[batch, nodes]}, got {list(logsumexp.shape)}")
+            if not isinstance(logsumexp, Tensor) or logsumexp.dtype not in (torch.float64, torch.float32):
+                raise TypeError(f"logsumexp must be a tensor of float64 or float32, got {getattr(logsumexp, 'dtype', type(logsumexp).__name__)}")
+            if logsumexp.shape != (batch, nodes) or logsumexp.device != logits.device:
+                raise ValueError(f"logsumexp must be {[batch, nodes]} on {logits.device}, got {list(logsumexp.shape)} on {logsumexp.device}")
             if not (self.plain and temperature > 0):
                 raise ValueError("logsumexp is of whole rows: it does not go with temperature 0, top_k, top_p or min_p")
-        self.logsumexp = logsumexp
+        self.logsumexp = None if logsumexp is None else logsumexp.detach()
 
     @property
     def plain(self) -> bool:
