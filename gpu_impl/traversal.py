@@ -3,6 +3,7 @@ import torch
 from torch import Tensor
 
 from .checks import check_shapes
+from .kernels.use import has_kernels, read_by_kernel
 from .laws import excess, read_declared, read_law
 from .rowwise import long_rows, verify
 from .rowwise.traversal import traversal as one_tree
@@ -51,6 +52,13 @@ def traversal(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if has_kernels(target, declared):
+        from .kernels.exits import exits
+        from .kernels.traversal import traversal as kernel
+
+        if declared is None:
+            return exits(tokens, parents, valid, read_by_kernel(target), draws)
+        return kernel(tokens, parents, valid, read_by_kernel(target), read_by_kernel(declared), draws)
     if long_rows(target):
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])

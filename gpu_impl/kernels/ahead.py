@@ -19,6 +19,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from . import use
+from .exits import exits_kernel
 from .plan_sums import draw_left_kernel, plan_sums_kernel
 from .predraw_follow import predraw_follow_kernel
 from .recursive_rejection import recursive_rejection_kernel
@@ -26,6 +27,7 @@ from .row_sums import row_sums_kernel
 from .select import select_kernel
 from .sibling_masses import sibling_masses_kernel
 from .top_tokens import merge_tops_kernel, tile_tops_kernel
+from .traversal import traversal_kernel
 from .tree_exit import tree_exit_kernel
 
 KERNELS = {
@@ -33,6 +35,8 @@ KERNELS = {
     "tree_exit": tree_exit_kernel,
     "recursive_rejection": recursive_rejection_kernel,
     "sibling_masses": sibling_masses_kernel,
+    "traversal": traversal_kernel,
+    "exits": exits_kernel,
     "row_sums": row_sums_kernel,
     "plan_sums": plan_sums_kernel,
     "draw_left": draw_left_kernel,
@@ -45,7 +49,7 @@ KINDS = {"logits": "bf16", "probabilities": "fp32"}
 OF_LOGITS = ("select", "tile_tops", "merge_tops")  # which never see probabilities
 INTEGERS = ("tokens", "parents", "blocks", "accepted", "names", "batches", "places", "youngest", "elders", "counts", "drawn",
             "depth", "rank", "parent", "keys")
-SINGLES = ("tops", "gone_tops", "other_tops", "logits", "values")
+SINGLES = ("tops", "highest", "gone_tops", "other_tops", "logits", "values")
 SIZES = ("nodes", "vocabulary", "parts", "width", "wanted", "depths", "kept")
 
 
@@ -83,7 +87,7 @@ def _type(argument: str, dtype: str) -> str:
         return "i64"
     if argument in ("cold", "cold_declared", "other_cold"):
         return "fp32"
-    return {"valid": "*i1", "kids": "*i32"}.get(argument, "*fp32" if argument in SINGLES else "*fp64")
+    return {"valid": "*i1", "kids": "*i32", "gones": "*i32"}.get(argument, "*fp32" if argument in SINGLES else "*fp64")
 
 
 def resources(binary: bytes) -> Resources:

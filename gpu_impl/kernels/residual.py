@@ -1,12 +1,12 @@
 """The residual of a target row after drafts were rejected, in tiles, made anew from the rows wherever it is needed: nothing is written.
 
-f_0 = p, and after draft i from r_i was rejected f_{i+1} = (f_i / total_i - r_i)_+, of total_{i+1}.  What is known of each
-rejected draft is listed in memory: its node, the largest logit and 1 / sum of its row, and 1 / total_i.
+f_0 = p, and after draft i from r_i was rejected f_{i+1} = (s_i f_i - r_i)_+.  What is known of each rejected draft is listed
+in memory: its node, the largest logit and 1 / sum of its row, and the scale s_i: the mass of the node over the total of f_i.
 """
 import triton
 import triton.language as tl
 
-from .rows import choose, weights
+from .rows import choose, choose_block, total_of_blocks, weights
 
 
 @triton.jit
@@ -30,21 +30,16 @@ def sum_residual(row, vocabulary, top, unit, cold, declared, stride, cold_declar
         found = residual(row, tokens, vocabulary, top, unit, cold, declared, stride, cold_declared, gone, gone_tops, gone_units, gone_scales,
                          count, LOGITS, DECLARED_LOGITS)
         tl.store(sums + block, tl.sum(found))
-    tl.debug_barrier()
-    number = tl.arange(0, BLOCKS)
-    return tl.sum(tl.load(sums + number, mask=number < tl.cdiv(vocabulary, BLOCK), other=0.0))
+    return total_of_blocks(sums, vocabulary, BLOCK, BLOCKS)
 
 
 @triton.jit
 def draw_residual(row, vocabulary, top, unit, cold, declared, stride, cold_declared, gone, gone_tops, gone_units, gone_scales, count, uniform,
                   sums, LOGITS: tl.constexpr, DECLARED_LOGITS: tl.constexpr, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
     """A token by inverse CDF of f: first the block, then the token in it."""
-    number = tl.arange(0, BLOCKS)
-    held = tl.load(sums + number, mask=number < tl.cdiv(vocabulary, BLOCK), other=0.0)
-    place = uniform * tl.max(tl.cumsum(held))
-    block, below = choose(held, place, number, BLOCKS)
+    block, place = choose_block(sums, uniform, vocabulary, BLOCK, BLOCKS)
     tokens = block * BLOCK + tl.arange(0, BLOCK)
     inside = residual(row, tokens, vocabulary, top, unit, cold, declared, stride, cold_declared, gone, gone_tops, gone_units, gone_scales,
                       count, LOGITS, DECLARED_LOGITS)
-    token, _ = choose(inside, place - below, tokens, vocabulary)
+    token, _ = choose(inside, place, tokens, vocabulary)
     return token

@@ -83,12 +83,19 @@ def choose(found, place, names, none):
 
 
 @triton.jit
-def draw(row, vocabulary, cold, taken, count, uniform, sums, tops, top, LOGITS: tl.constexpr, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
-    """The token of an inverse CDF, tokens in order: first the block, then the token in it."""
+def choose_block(sums, uniform, vocabulary, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
+    """The first level of a draw by inverse CDF, from the sums of all blocks: the block, and the place in it."""
     number = tl.arange(0, BLOCKS)
     held = tl.load(sums + number, mask=number < tl.cdiv(vocabulary, BLOCK), other=0.0)
     place = uniform * tl.max(tl.cumsum(held))
     block, below = choose(held, place, number, BLOCKS)
+    return tl.maximum(block, 0), place - below
+
+
+@triton.jit
+def draw(row, vocabulary, cold, taken, count, uniform, sums, tops, top, LOGITS: tl.constexpr, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
+    """The token of an inverse CDF, tokens in order: first the block, then the token in it."""
+    block, place = choose_block(sums, uniform, vocabulary, BLOCK, BLOCKS)
     tokens = block * BLOCK + tl.arange(0, BLOCK)
     scale = tl.full([], 1.0, tl.float64)
     own = tl.full([], 0.0, tl.float32)
@@ -96,5 +103,13 @@ def draw(row, vocabulary, cold, taken, count, uniform, sums, tops, top, LOGITS: 
         own = tl.load(tops + block)
         scale = tl.exp((own - top).to(tl.float64) * cold)
     inside = without(weights(row, tokens, vocabulary, own, cold, LOGITS), tokens, taken, count) * scale
-    token, _ = choose(inside, place - below, tokens, vocabulary)
+    token, _ = choose(inside, place, tokens, vocabulary)
     return token
+
+
+@triton.jit
+def total_of_blocks(sums, vocabulary, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
+    """The total of the sums of all blocks, which were written before."""
+    tl.debug_barrier()
+    number = tl.arange(0, BLOCKS)
+    return tl.sum(tl.load(sums + number, mask=number < tl.cdiv(vocabulary, BLOCK), other=0.0))

@@ -7,7 +7,7 @@ from torch import Tensor
 from . import use
 from .predraw_follow import answered, buffers
 from .rows import draw, sum_blocks, weight_of
-from .trees import list_children, load_tree
+from .trees import list_children, load_tree, write_block
 
 
 @triton.jit
@@ -61,21 +61,11 @@ def tree_exit_kernel(tokens, parents, valid, target, uniforms, blocks, accepted,
         count = list_children(token, parent, last, kids, names, NODES)
         total, top = sum_blocks(row, vocabulary, cold, names, count, sums, tops, LOGITS, BLOCK, BLOCKS)
         sound = (total > 0) & (total < float("inf"))
-        depth = tl.full([], 0, tl.int32)
-        up = last
-        while up > 0:
-            depth += 1
-            up = tl.sum(tl.where(index == up, parent, 0)).to(tl.int32)
+        depth = tl.full([], -1, tl.int32)
         if sound:
             drawn = draw(row, vocabulary, cold, names, count, bonus, sums, tops, top, LOGITS, BLOCK, BLOCKS)
-            tl.store(blocks + at + depth, drawn.to(tl.int64))
-            up = last
-            step = depth
-            while up > 0:
-                step -= 1
-                tl.store(blocks + at + step, tl.sum(tl.where(index == up, token, 0)))
-                up = tl.sum(tl.where(index == up, parent, 0)).to(tl.int32)
-        tl.store(accepted + tree, tl.where(sound, depth, -1).to(tl.int64))
+            depth = write_block(token, parent, last, drawn, blocks + at, NODES)
+        tl.store(accepted + tree, depth.to(tl.int64))
     else:
         tl.store(accepted + tree, tl.full([], -1, tl.int64))
 

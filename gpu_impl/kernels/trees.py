@@ -28,3 +28,34 @@ def list_children(token, parent, node, found_nodes, found_tokens, NODES: tl.cons
     tl.store(found_tokens + place, token, mask=mine)
     tl.debug_barrier()
     return tl.sum(mine.to(tl.int32))
+
+
+@triton.jit
+def next_child(parent, node, done, NODES: tl.constexpr):
+    """The first child of a node after child ``done`` (0: the first of all); NODES if there is none."""
+    index = tl.arange(0, NODES)
+    return tl.min(tl.where((parent == node) & (index > done), index, NODES))
+
+
+@triton.jit
+def at_node(values, node, NODES: tl.constexpr):
+    """One of values [NODES]."""
+    return tl.sum(tl.where(tl.arange(0, NODES) == node, values, 0))
+
+
+@triton.jit
+def write_block(token, parent, last, bonus, blocks, NODES: tl.constexpr):
+    """Write the path to node ``last`` and the bonus; returns how many tokens come before it."""
+    depth = tl.full([], 0, tl.int32)
+    up = last
+    while up > 0:
+        depth += 1
+        up = at_node(parent, up, NODES).to(tl.int32)
+    tl.store(blocks + depth, bonus.to(tl.int64))
+    up = last
+    step = depth
+    while up > 0:
+        step -= 1
+        tl.store(blocks + step, at_node(token, up, NODES))
+        up = at_node(parent, up, NODES).to(tl.int32)
+    return depth
