@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ALL = ["predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "row_sums", "plan_sums", "draw_left", "select",
+ALL = ["predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "traversal", "exits", "row_sums", "plan_sums", "draw_left", "select",
        "tile_tops", "merge_tops"]
 COMPILE = "from draftproof.gpu_impl.kernels import ahead, use; use.REGISTERS = {}; print(list(ahead.compiled('draw_left', 90)))"
 

@@ -22,10 +22,12 @@ from draftproof.gpu_impl.selection import select
 
 from . import exact
 from .instances import exact_tree, repeat
+from .interpreter import patch_once_a_launch
 
-NAMES = ["predraw_follow", "tree_exit", "recursive_rejection"]
-MODULES = ["rows", "trees", "residual", "predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "row_sums", "plan_sums", "select",
-           "top_tokens", "univer"]
+NAMES = ["predraw_follow", "tree_exit", "recursive_rejection", "traversal"]
+DRAFTED = ["recursive_rejection", "traversal"]  # the rules that read declared rows
+MODULES = ["rows", "trees", "residual", "predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "traversal", "exits", "row_sums",
+           "plan_sums", "select", "top_tokens", "univer"]
 every_kernel = pytest.mark.parametrize("name", NAMES)
 
 
@@ -40,6 +42,7 @@ def interpreted() -> None:
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(use, "BLOCK", 2)
     monkeypatch.setattr(use, "INTERPRETED", True)
+    patch_once_a_launch(monkeypatch)
 
 
 def wide(rows: Tensor | None, junk: float = 7.0) -> Tensor | None:
@@ -59,17 +62,18 @@ def in_wide_buffers(name: str) -> Any:
 
 
 def small_tree(name: str, deterministic: bool) -> dict[str, Any]:
-    """One child and five tokens, or two siblings and three tokens for the rule that tests siblings: the last tile is short."""
-    if name == "recursive_rejection":
-        target = [[0.5, 0.3, 0.2], [0.15, 0.25, 0.6], [0.7, 0.0, 0.3]]
-        declared = [[1.0, 0.0, 0.0], [0.1, 0.2, 0.7], [0.3, 0.1, 0.6]]
+    """One child and five tokens, or for the rules that test siblings two and three tokens, the last tile being short; for a walk that comes
+    back up a node below the elder."""
+    if name in DRAFTED:
+        target = [[0.5, 0.3, 0.2], [0.15, 0.25, 0.6], [0.7, 0.0, 0.3], [0.2, 0.45, 0.35]]
+        declared = [[1.0, 0.0, 0.0], [0.3, 0.2, 0.5], [0.3, 0.6, 0.1], [0.3, 0.5, 0.2]]
     else:
         target, declared = [[0.3, 0.1, 0.25, 0.2, 0.15], [0.15, 0.0, 0.25, 0.5, 0.1]], [[0.2] * 5] * 2
-    nodes = len(target)
+    nodes = 4 if name == "traversal" else 3 if name in DRAFTED else 2
     return {
-        "tokens": torch.tensor([[0, 2, 1 if deterministic else 2][:nodes]]), "parents": torch.zeros(1, nodes, dtype=torch.int64),
-        "valid": torch.ones(1, nodes, dtype=torch.bool), "target": torch.tensor([target], dtype=torch.float64),
-        "declared": None if deterministic else torch.tensor([declared], dtype=torch.float64),
+        "tokens": torch.tensor([[0, 2, 1, 1][:nodes]]), "parents": torch.tensor([[0, 0, 0, 1][:nodes]]),
+        "valid": torch.ones(1, nodes, dtype=torch.bool), "target": torch.tensor([target[:nodes]], dtype=torch.float64),
+        "declared": None if deterministic else torch.tensor([declared[:nodes]], dtype=torch.float64),
     }
 
 
@@ -86,7 +90,7 @@ def disagreements(name: str, call: dict[str, Any]) -> list[str]:
     return [f"{tape}: {got} instead of {block}" for tape, got, block in zip(tapes, found, blocks, strict=True) if got != block]
 
 
-@pytest.mark.parametrize(("name", "deterministic"), [*((name, True) for name in NAMES), ("recursive_rejection", False)])
+@pytest.mark.parametrize(("name", "deterministic"), [*((name, True) for name in NAMES), *((name, False) for name in DRAFTED)])
 def test_law_is_exact(name: str, deterministic: bool) -> None:
     assert disagreements(name, small_tree(name, deterministic)) == []
 
@@ -116,7 +120,7 @@ def test_same_answers_as_the_plain_rule(name: str, kind: str, monkeypatch: pytes
     uniforms = torch.rand(6, 2 if name == "tree_exit" else 5, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     rows: Any = LogitRows(target.log().float(), temperature=0.5) if kind == "logits" else target.to(getattr(torch, kind))
     drafts: Any = LogitRows(declared.log().float()) if kind == "logits" else declared.to(getattr(torch, kind))
-    for given in [drafts, None] if name == "recursive_rejection" else [None]:
+    for given in [drafts, None] if name in DRAFTED else [None]:
         blocks, accepted = getattr(gpu_impl, name)(*tree, rows, given, uniforms=uniforms)
         monkeypatch.setattr(use, "INTERPRETED", False)
         expected, expected_accepted = getattr(gpu_impl, name)(*tree, rows, given, uniforms=uniforms)
@@ -204,9 +208,13 @@ FAULTS = {
     "sums in float32": ("tree_exit", fault("rows", "tl.sum(without(found, tokens, taken, count))",
                                            "tl.sum(without(found, tokens, taken, count).to(tl.float32)).to(tl.float64)")),
     "children not taken out of the bonus": ("tree_exit", fault("rows", "0.0, found", "found, found")),
-    "place not moved to the block": ("predraw_follow", fault("rows", "place - below, tokens", "place, tokens")),
+    "place not moved to the block": ("predraw_follow", fault("rows", "place - below", "place")),
     "residual not subtracted": ("recursive_rejection", fault("residual", " - offered, 0.0", ", 0.0")),
     "residual not normalised": ("recursive_rejection", fault("residual", "found * tl.load(gone_scales + place) - ", "found - ")),
+    "mass not carried on": ("traversal", fault("traversal", "mass = rest / whole", "mass = rest")),
+    "not over what it was drawn from": ("traversal", fault("traversal", "wanted / offered, (", "wanted, (")),
+    "a child's test forgotten": ("traversal", fault("traversal", "< mass))", "< 1.0))")),
+    "siblings' lists mixed up": ("traversal", fault("traversal", "(parent >= 0) & (parent < node)", "parent < 0")),
 }
 
 
@@ -230,4 +238,4 @@ def test_planted_fault_in_top_tokens_is_found(kind: str, monkeypatch: pytest.Mon
 def test_planted_fault_is_found(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     name, plant = FAULTS[kind]
     plant(monkeypatch, tmp_path)
-    assert disagreements(name, small_tree(name, deterministic=name != "recursive_rejection"))
+    assert disagreements(name, small_tree(name, deterministic=name not in DRAFTED))
