@@ -2,12 +2,12 @@
 import torch
 from torch import Tensor
 
-from .laws import read_declared, read_law
+from .laws import Index, entry, read_declared, read_law, row_sums, take
 from .trees import Tree
 
 
 def greedy_plan(
-    tree: Tree, target: Tensor, declared: Tensor | None, batch: Tensor, node: Tensor, mass: Tensor
+    tree: Tree, target: Tensor, declared: Tensor | None, batch: Index, node: Index, mass: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Divide the masses a [n] of n nodes between their children and their bonus (arXiv 2605.04543, 2502.18779).
 
@@ -24,28 +24,29 @@ def greedy_plan(
     token, which has to be 1.
     """
     law, fine = read_law(target, batch, node)
-    owed = mass.unsqueeze(1) * law
-    children = tree.children[batch, node]
-    youngest = (children > 0).sum(1) - 1  # rank; -1 at a leaf
-    masses = torch.zeros(children.shape, dtype=torch.float64, device=law.device)
-    for rank in range(children.shape[1] - 1):
-        elder, child = rank < youngest, children[:, rank]
-        token = tree.tokens[batch, child]
+    owed = law.mul_(mass.unsqueeze(1))
+    family = tree.family(batch, node, tree.children.shape[2])
+    masses = torch.zeros(tree.children.shape[2], len(law), dtype=torch.float64, device=law.device).t()
+    for rank, (child, _) in enumerate(family[:-1]):
+        elder = family[rank + 1][1]  # whether there is a younger one
+        token = take(tree.tokens, batch, child)
         if declared is not None:
-            fine = fine & ((declared[batch, child, token] == 1) | ~elder)
+            one = entry(declared, batch, child, token) == 1
+            fine = fine & (one if elder is None else one | ~elder)
         carried = owed.gather(1, token.unsqueeze(1)).squeeze(1)
-        masses[:, rank] = carried.where(elder, 0.0)
-        owed.scatter_(1, token.unsqueeze(1), torch.where(elder, 0.0, carried).unsqueeze(1))
+        masses[:, rank] = carried if elder is None else carried * elder
+        owed.scatter_(1, token.unsqueeze(1), (carried - masses[:, rank]).unsqueeze(1))
 
-    parent = youngest >= 0
-    last = youngest.clamp(min=0).unsqueeze(1)
-    child = children.gather(1, last).squeeze(1)
+    child, last = tree.youngest(batch, node)
+    parent = family[0][1]  # whether there are children at all
     drawn, drawn_fine = read_declared(declared, tree.tokens, batch, child, target.shape[2])
-    token = tree.tokens[batch, child].unsqueeze(1)
+    token = take(tree.tokens, batch, child).unsqueeze(1)
     wanted, offered = owed.gather(1, token).squeeze(1), drawn.gather(1, token).squeeze(1)
-    accepts = torch.where(wanted < offered, wanted / offered, (wanted > 0).double())
-    missing = (drawn - owed).clamp(min=0).sum(1)
-    masses = masses * torch.where(missing > 0, (1 - accepts) / missing, 0.0).unsqueeze(1)
-    masses.scatter_(1, last, torch.where(parent, accepts, 0.0).unsqueeze(1))
-    rest = (owed - drawn).clamp(min=0).where(parent.unsqueeze(1), owed)
-    return masses, rest, fine & (drawn_fine | ~parent)
+    accepts = (wanted / offered).clamp(max=1).nan_to_num(0.0)  # 0 / 0: neither law has the token
+    missing = row_sums((drawn - owed).clamp_(min=0))
+    masses.mul_(((1 - accepts) / missing).nan_to_num(0.0, posinf=0.0).unsqueeze(1))  # nothing is missing: the youngest has it all
+    rest = drawn.neg_().add_(owed).clamp_(min=0)
+    if parent is None:
+        return masses.scatter_(1, last, accepts.unsqueeze(1)), rest, fine & drawn_fine
+    masses.scatter_(1, last, accepts.where(parent, 0.0).unsqueeze(1))
+    return masses, rest.where(parent.unsqueeze(1), owed), fine & (drawn_fine | ~parent)

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .greedy_plan import greedy_plan
-from .laws import read_law
+from .laws import read_law, row_sums, take
 from .rowwise import long_rows, verify
 from .rowwise.greedy_transport import greedy_transport as one_tree
 from .sampling import inverse_cdf, read_uniforms
@@ -55,16 +55,16 @@ def greedy_transport(
     node = torch.zeros_like(batch)
     whole = torch.ones_like(node, dtype=torch.float64)
     sound = tree.sound
-    for _ in tree.levels:
+    for _ in tree.widths:
         masses, _, fine = greedy_plan(tree, target, declared, batch, node, whole)
         sound = sound & fine
-        children, left, chosen = tree.children[batch, node], whole, node
+        children, left, chosen = take(tree.children, batch, node), whole, node
         for rank in range(children.shape[1]):
             child, mass = children[:, rank], masses[:, rank]
-            accepts = (draws[batch, child] * left < mass) & (chosen == node) & (child > 0)
+            accepts = (take(draws, batch, child) * left < mass) & (chosen == node) & (child > 0)
             chosen = child.where(accepts, chosen)
             left = left - mass
         node = chosen
     _, rest, fine = greedy_plan(tree, target, declared, batch, node, whole)
-    rest = rest.where(rest.sum(1, keepdim=True) > 0, read_law(target, batch, node)[0])
+    rest = rest.where(row_sums(rest).unsqueeze(1) > 0, read_law(target, batch, node)[0])
     return emit(tree, node, inverse_cdf(rest, draws[:, 0]), sound & fine)

@@ -1,9 +1,11 @@
 """K-SEQ: independent drafts, tested one after the other against one thinned target."""
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from .checks import check_shapes
-from .laws import read_declared, read_law
+from .laws import read_declared, read_law, row_sums, take
 from .rowwise import long_rows, verify
 from .rowwise.k_seq import k_seq as one_tree
 from .sampling import inverse_cdf, read_uniforms
@@ -11,6 +13,7 @@ from .trees import Tree, build_tree, emit
 
 GRID = 2.0**-40
 ROUNDING = 2.0**-44  # of beta, a sum over the vocabulary
+SECANTS = 24  # steps
 
 
 def k_seq(
@@ -28,8 +31,8 @@ def k_seq(
     At a node with target row p and k children drawn from q, child x is accepted with probability
     min(1, p(x) / (rho q(x))) and is then the next node.  With beta the total of min(q, p / rho), the children are
     accepted with min(q, p / rho) (1 - (1 - beta)^k) / beta; with none accepted the bonus is drawn from what p has more
-    than that.  rho is the smallest multiple of 2^-40 for which that is not negative, found by bisection: some
-    40 + log2(k) sums over the vocabulary a node.  Lossless if all siblings were drawn from q.
+    than that.  rho is the smallest multiple of 2^-40 for which that is not negative: some ten sums over
+    the vocabulary a node with several children, 40 + log2(k) on other devices than a CPU.  Lossless if all siblings were drawn from q.
 
     Args:
         tokens, parents: [B, N] int64; valid: [B, N] bool; the tree as in ``trees``.
@@ -54,25 +57,25 @@ def k_seq(
     tree = build_tree(tokens, parents, valid, target.shape[2])
     batch = torch.arange(len(tokens), device=tokens.device)
 
-    node, sound = torch.zeros_like(batch), tree.sound
-    for _ in tree.levels:
+    node, sound, walking = torch.zeros_like(batch), tree.sound, torch.ones_like(tree.sound)
+    rho = torch.ones_like(draws[:, 0])
+    for width in tree.widths:
         p, q, drafts, fine = _rows(tree, target, declared, batch, node)
         sound = sound & fine
-        rho = smallest_rho(p, q, drafts, tree.children.shape[2])
+        rho = smallest_rho(p, q, drafts, width).where(walking, rho)
         chosen = node
-        for rank in range(tree.children.shape[2]):
-            child = tree.children[batch, node, rank]
-            token = tree.tokens[batch, child].unsqueeze(1)
+        for child in take(tree.children, batch, node).unbind(1)[:width]:
+            token = take(tree.tokens, batch, child).unsqueeze(1)
             wanted, offered = p.gather(1, token).squeeze(1), rho * q.gather(1, token).squeeze(1)
-            accepts = (draws[batch, child] * offered < wanted) & (chosen == node) & (child > 0)
+            accepts = (take(draws, batch, child) * offered < wanted) & (chosen == node) & (child > 0) & walking
             chosen = child.where(accepts, chosen)
-        node = chosen
+        walking, node = chosen != node, chosen
     p, q, drafts, fine = _rows(tree, target, declared, batch, node)
-    kept = torch.minimum(q, p / smallest_rho(p, q, drafts, tree.children.shape[2]).unsqueeze(1))
-    reject = 1 - kept.sum(1)
+    kept = torch.minimum(q, p / rho.unsqueeze(1))  # q is meaningless at a leaf, where the gain is 0
+    reject = 1 - row_sums(kept)
     gain = sum(((reject**j).where(j < drafts, 0.0) for j in range(tree.children.shape[2])), torch.zeros_like(reject))
-    rest = (p - kept * gain.unsqueeze(1)).clamp(min=0)
-    rest = rest.where(rest.sum(1, keepdim=True) > 0, p)
+    rest = (p - kept.mul_(gain.unsqueeze(1))).clamp_(min=0)
+    rest = rest.where(row_sums(rest).unsqueeze(1) > 0, p)
     return emit(tree, node, inverse_cdf(rest, draws[:, 0]), sound & fine)
 
 
@@ -81,19 +84,48 @@ def _rows(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """p and q [n, V] of n nodes, the number of their children [n] (q means nothing at 0) and whether both are laws."""
     p, fine = read_law(target, batch, node)
-    drafts = (tree.children[batch, node] > 0).sum(1)
-    q, q_fine = read_declared(declared, tree.tokens, batch, tree.children[batch, node, 0], target.shape[2])
+    children = take(tree.children, batch, node)
+    drafts = row_sums((children > 0).long())
+    q, q_fine = read_declared(declared, tree.tokens, batch, children[:, 0], target.shape[2])
     return p, q, drafts, fine & (q_fine | (drafts == 0))
 
 
 def smallest_rho(p: Tensor, q: Tensor, drafts: Tensor, most: int) -> Tensor:
     """The smallest multiple of 2^-40 with 1 - (1 - beta)^k <= rho beta, k = drafts [n] <= most; [n] float64."""
-    low = torch.full_like(drafts, round(1 / GRID))
-    high = low * drafts.clamp(min=1)
-    for _ in range(40 + most.bit_length() if most > 1 else 0):
-        middle = (low + high) // 2
-        rho = middle.double() * GRID
-        beta = torch.minimum(q, p / rho.unsqueeze(1)).sum(1)
-        enough = 1 - (1 - beta) ** drafts <= rho * beta + ROUNDING
-        low, high = torch.where(enough, low, torch.minimum(middle + 1, high)), torch.where(enough, middle, high)
-    return low.double() * GRID
+    least = torch.full(drafts.shape, 1 / GRID, dtype=torch.float64, device=p.device)
+
+    def slack(place: Tensor) -> Tensor:
+        rho = place * GRID
+        beta = row_sums(torch.minimum(q, p / rho.unsqueeze(1)))
+        reject = power = 1 - beta
+        for elders in range(1, most):
+            power = torch.where(drafts > elders, power * reject, power)
+        return rho * beta + ROUNDING - (1 - power)
+
+    if most > 1:
+        least = crossing(slack, least, least * drafts.clamp(min=1), 40 + most.bit_length(), asks=p.device.type == "cpu")
+    return least * GRID
+
+
+def crossing(function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor, halvings: int, asks: bool) -> Tensor:
+    """The first whole number from low to high [n] where an increasing function is not negative, as it is at high; float64 [n].
+
+    If it may ask whether all are there, by a secant that keeps its bracket (the Illinois rule), in about ten steps, before
+    it comes to halving; where asking would be a wait for the device, by so many halvings as are always enough.
+    """
+    secants = SECANTS if asks else 0
+    under, over = function(low), function(high)
+    enough = under >= 0
+    below, above = low - enough.double(), torch.where(enough, low, high)
+    for step in range(secants + halvings):
+        width = above - below
+        if asks and not (width > 1).any():
+            break
+        part = under / (under - over) if step < secants else 0.5
+        point = below + torch.minimum((width * part).floor_(), width - 1).clamp_(min=1)
+        value = function(point)
+        before, enough = enough, value >= 0
+        stale = 1 - 0.5 * (enough == before).double()  # the end that stays again counts half
+        under, over = torch.where(enough, under * stale, value), torch.where(enough, value, over * stale)
+        below, above = torch.where(enough, below, point), torch.where(enough, point, above)
+    return above

@@ -17,9 +17,10 @@ class LazyRows:
     def dim(self) -> int:
         return 3
 
-    def __getitem__(self, where: tuple[Tensor, ...]) -> Tensor:
-        """rows[batch, node] -> [n, V], rows[batch, node, token] -> [n]; index vectors [n]."""
-        batch, node, *token = where
+    def __getitem__(self, where: tuple[Tensor | slice | int, ...]) -> Tensor:
+        """rows[batch, node] -> [n, V], rows[batch, node, token] -> [n]; index vectors [n]; rows[:, i] -> [B, V]."""
+        every = torch.arange(self.shape[0], device=self.device)
+        batch, node, *token = (one if isinstance(one, Tensor) else every if isinstance(one, slice) else torch.full_like(every, one) for one in where)
         rows = self._read(batch, node)
         return rows.gather(1, token[0].unsqueeze(1)).squeeze(1) if token else rows
 

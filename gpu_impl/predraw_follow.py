@@ -53,7 +53,7 @@ def predraw_follow(
 
     node = drawn = torch.zeros_like(batch)
     sound = tree.sound
-    for _ in range(len(tree.levels) + 1):  # a walk that has stopped repeats its last draw
+    for _ in range(len(tree.widths) + 1):  # a walk that has stopped repeats its last draw
         law, fine = read_law(target, batch, node)
         sound = sound & fine
         drawn = inverse_cdf(law, draws[batch, node])

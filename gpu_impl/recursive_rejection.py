@@ -63,7 +63,7 @@ def recursive_rejection(
     residual, sound = read_law(target, batch, node)
     sound = sound & tree.sound
     walking = torch.ones_like(sound)
-    for _ in tree.levels:
+    for _ in tree.widths:
         chosen = node  # until a child is accepted
         for rank in range(tree.children.shape[2]):
             child = tree.children[batch, node, rank]

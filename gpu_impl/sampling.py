@@ -35,8 +35,10 @@ def inverse_cdf(weights: Tensor, uniform: Tensor) -> Tensor:
     """
     cdf = weights.cumsum(-1)
     positive = weights > 0
-    token = torch.arange(weights.shape[-1], dtype=torch.float64, device=weights.device)  # minima of integers take ten times as long
     beyond = positive & (cdf > (uniform * cdf[:, -1]).unsqueeze(1))
-    first = token.where(beyond, len(token)).amin(-1)
-    last = token.where(positive, -1).amax(-1)
+    # on a CPU minima of integers take ten times as long, and a choice by mask three times as long as arithmetic with it
+    size = weights.shape[-1]
+    token = torch.arange(size, dtype=torch.float64, device=weights.device)
+    first = torch.add(token, beyond, alpha=-size).amin(-1) + size
+    last = ((token + 1) * positive).amax(-1) - 1
     return torch.minimum(first, last).long()

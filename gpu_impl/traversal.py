@@ -4,11 +4,11 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .kernels.use import has_kernels, read_by_kernel
-from .laws import excess, read_declared, read_law
+from .laws import Index, excess, read_declared, read_law, take
 from .rowwise import long_rows, verify
 from .rowwise.traversal import traversal as one_tree
 from .sampling import inverse_cdf, read_uniforms
-from .trees import Tree, build_tree, emit, postorder
+from .trees import Tree, build_tree, earliest, emit, postorder
 
 
 def traversal(
@@ -63,45 +63,48 @@ def traversal(
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
 
-    visited = torch.ones_like(draws)  # the mass each node is visited with
-    kept = torch.ones_like(draws)  # the mass each node is left with when its children were all rejected
-    fine = torch.ones_like(valid)
-    for batch, node in tree.levels:
-        offers, kept[batch, node], _, fine[batch, node] = _visit(
-            tree, target, declared, batch, node, visited[batch, node])
-        children = tree.children[batch, node]  # [n, R]; a missing one is the root, where the 1 written is not used
-        visited[batch.unsqueeze(1), children] = kept[batch.unsqueeze(1), children] = offers
+    size, nodes = tokens.shape
+    visited = torch.ones(nodes, size, dtype=torch.float64, device=tokens.device)  # the mass each node is visited with
+    left = []  # and is left with when its children were all rejected
+    fine = torch.ones_like(visited, dtype=torch.bool)
+    for batch, node, width in tree.visits():
+        offers, mass, _, fine[node, batch] = _visit(tree, target, declared, batch, node, visited[node, batch], width)
+        left.append((node, batch, mass))
+        for child, offer in offers:
+            visited[child, batch] = offer  # a missing child is the root, where the 1 written is not used
+    kept = visited.clone()
+    for node, batch, mass in left:
+        kept[node, batch] = mass
 
-    passes = (draws < kept) & (tree.depth > 0)
-    passes[:, 0] = True
-    last = postorder(tree).where(passes, tokens.shape[1]).argmin(1)
+    passes = (draws.t() < kept) & (tree.depth.t() > 0)
+    passes[0] = True
+    last = earliest(tree, postorder(tree), passes)
 
-    batch = torch.arange(len(tokens), device=tokens.device)
-    _, _, residual, last_fine = _visit(tree, target, declared, batch, last, visited[batch, last])
-    return emit(tree, last, inverse_cdf(residual, draws[:, 0]), tree.sound & fine.all(1) & last_fine)
+    batch = torch.arange(size, device=tokens.device)
+    _, _, residual, laws = _visit(tree, target, declared, batch, last, take(visited, last, batch), tree.children.shape[2])
+    return emit(tree, last, inverse_cdf(residual, draws[:, 0]), tree.sound & fine.all(0) & laws)
 
 
 def _visit(
-    tree: Tree, target: Tensor, declared: Tensor | None, batch: Tensor, node: Tensor, mass: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Visit n nodes with masses [n] and reject all their children, one sibling after the other.
+    tree: Tree, target: Tensor, declared: Tensor | None, batch: Index, node: Index, mass: Tensor, width: int
+) -> tuple[list[tuple[Index, Tensor]], Tensor, Tensor, Tensor]:
+    """Visit n nodes of at most ``width`` children with masses [n] and reject all their children, one sibling after the other.
 
-    Returns the mass every child is visited with [n, R] (1 where there is none), the mass left [n], the residual [n, V]
-    and whether all rows read are laws [n].
+    Returns the children and the masses they are visited with (1 where there is none), by rank, [n] each; the mass left
+    [n], the residual [n, V] and whether all rows read are laws [n].
     """
     residual, fine = read_law(target, batch, node)
     offers = []
-    for rank in range(tree.children.shape[2]):
-        child = tree.children[batch, node, rank]
-        exists = child > 0
+    for child, exists in tree.family(batch, node, width):
         law, law_fine = read_declared(declared, tree.tokens, batch, child, target.shape[2])
-        fine = fine & (law_fine | ~exists)
-        token = tree.tokens[batch, child].unsqueeze(1)
+        fine = fine & (law_fine if exists is None else law_fine | ~exists)
+        token = take(tree.tokens, batch, child).unsqueeze(1)
         wanted, offered = mass * residual.gather(1, token).squeeze(1), law.gather(1, token).squeeze(1)
-        ratio = torch.where(wanted < offered, wanted / offered, (wanted > 0).double())
-        offers.append(ratio.where(exists, 1.0))
+        ratio = (wanted / offered).clamp(max=1).nan_to_num(0.0)  # 0 / 0: neither law has the token
+        offers.append((child, ratio if exists is None else ratio.where(exists, 1.0)))
         rest, total = excess(residual, law, mass.unsqueeze(1))
-        residual = rest.where(exists.unsqueeze(1), residual)
-        # 1 - mass first: a mass of 1 then stays exactly 1
-        mass = torch.where(total > 0, total / (total + (1 - mass)), 0.0).where(exists, mass)
-    return torch.stack(offers, 1), mass, residual, fine
+        residual = rest if exists is None else rest.where(exists.unsqueeze(1), residual)
+        # 1 - mass first: a mass of 1 then stays exactly 1; and 0 / 0 is a rejection that could not be
+        after = (total / (total + (1 - mass))).nan_to_num(0.0)
+        mass = after if exists is None else after.where(exists, mass)
+    return offers, mass, residual, fine

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .kernels.use import has_kernels, read_by_kernel
-from .laws import read_law
+from .laws import read_law, row_sums
 from .rowwise import long_rows, verify
 from .rowwise.tree_exit import tree_exit as one_tree
 from .sampling import inverse_cdf, read_uniforms
@@ -76,7 +76,7 @@ def exit_factors(tree: Tree, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     fine = torch.ones_like(tree.tokens, dtype=torch.bool)
     for batch, node in tree.levels:
         masses, residual, fine[batch, node] = _split(tree, target, batch, node)
-        stay[batch, node] = residual.sum(-1)
+        stay[batch, node] = row_sums(residual)
         children = tree.children[batch, node]  # [n, R]; a missing one is the root, which keeps its 1
         followed = reach[batch, node].unsqueeze(1) * masses
         reach[batch.unsqueeze(1), children] = followed.where(children > 0, 1.0)

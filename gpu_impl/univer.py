@@ -5,11 +5,11 @@ from torch import Tensor
 from .checks import check_shapes
 from .greedy_plan import greedy_plan
 from .kernels.use import has_kernels, read_by_kernel
-from .laws import read_law
+from .laws import read_law, row_sums, take
 from .rowwise import long_rows, verify
 from .rowwise.univer import univer as one_tree
 from .sampling import inverse_cdf, read_uniforms
-from .trees import build_tree, emit, postorder
+from .trees import build_tree, earliest, emit, postorder
 
 
 def univer(
@@ -59,27 +59,31 @@ def univer(
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])
 
-    visited = torch.ones_like(draws)  # the mass each node is visited with
-    stays = torch.ones_like(draws)  # the probability of accepting it when its children were all rejected
-    fine = torch.ones_like(valid)
-    for batch, node in tree.levels:
-        mass = visited[batch, node]
-        masses, rest, fine[batch, node] = greedy_plan(tree, target, declared, batch, node, mass)
-        total = rest.sum(1)
+    size, nodes = tokens.shape
+    visited = torch.ones(nodes, size, dtype=torch.float64, device=tokens.device)  # the mass each node is visited with
+    left = []  # the probability of accepting it when its children were all rejected
+    fine = torch.ones_like(visited, dtype=torch.bool)
+    for batch, node, width in tree.visits():
+        mass = visited[node, batch]
+        masses, rest, fine[node, batch] = greedy_plan(tree, target, declared, batch, node, mass)
+        total = row_sums(rest)
         # from the residual itself: with a near 1 the difference a - masses would be all rounding
-        stays[batch, node] = torch.where(total > 0, total / (total + (1 - mass)), 0.0)
-        children = tree.children[batch, node]  # [n, R]; a missing one is the root, where the 1 written is not used
-        offers = conditional(masses).where(children > 0, 1.0)
-        visited[batch.unsqueeze(1), children] = stays[batch.unsqueeze(1), children] = offers
+        left.append((node, batch, (total / (total + (1 - mass))).nan_to_num(0.0)))
+        for (child, exists), offer in zip(tree.family(batch, node, width), conditional(masses).unbind(1), strict=False):
+            # a missing child is the root, where the 1 written is not used
+            visited[child, batch] = offer if exists is None else offer.where(exists, 1.0)
+    stays = visited.clone()
+    for node, batch, stay in left:
+        stays[node, batch] = stay
 
-    passes = (draws < stays) & (tree.depth > 0)
-    passes[:, 0] = True
-    last = postorder(tree).where(passes, tokens.shape[1]).argmin(1)
+    passes = (draws.t() < stays) & (tree.depth.t() > 0)
+    passes[0] = True
+    last = earliest(tree, postorder(tree), passes)
 
-    batch = torch.arange(len(tokens), device=tokens.device)
-    _, rest, last_fine = greedy_plan(tree, target, declared, batch, last, visited[batch, last])
-    rest = rest.where(rest.sum(1, keepdim=True) > 0, read_law(target, batch, last)[0])  # the root is accepted anyway
-    return emit(tree, last, inverse_cdf(rest, draws[:, 0]), tree.sound & fine.all(1) & last_fine)
+    batch = torch.arange(size, device=tokens.device)
+    _, rest, laws = greedy_plan(tree, target, declared, batch, last, take(visited, last, batch))
+    rest = rest.where(row_sums(rest).unsqueeze(1) > 0, read_law(target, batch, last)[0])  # the root is accepted anyway
+    return emit(tree, last, inverse_cdf(rest, draws[:, 0]), tree.sound & fine.all(0) & laws)
 
 
 def conditional(masses: Tensor) -> Tensor:

@@ -44,19 +44,30 @@ class Batch:
         return len(self.tokens)
 
     @cached_property
-    def deepest(self) -> int:
-        """D, the depth of the deepest node of the batch."""
+    def depths(self) -> np.ndarray:
+        """Of each tree the depth of its deepest node, [B]."""
         depth = np.zeros_like(self.parents)
         for node in range(1, depth.shape[1]):  # parents come before their children
             parent = self.parents[:, node]
             depth[:, node] = np.where(self.valid[:, node] & (parent != node), depth[np.arange(len(depth)), parent] + 1, 0)
-        return int(depth.max())
+        return np.asarray(depth.max(1))
+
+    @property
+    def deepest(self) -> int:
+        """D, the depth of the deepest node of the batch."""
+        return int(self.depths.max())
 
     def take(self, rows: np.ndarray | Sequence[int]) -> "Batch":
         """The batch of the given rows, repeats allowed."""
         pick = np.asarray(rows)
-        declared = None if self.declared is None else self.declared[pick]
-        return Batch(self.tokens[pick], self.parents[pick], self.valid[pick], self.target[pick], declared)
+
+        def taken(values: np.ndarray) -> np.ndarray:
+            return values.take(pick, axis=0)  # five times as fast as values[pick]
+
+        declared = None if self.declared is None else taken(self.declared)
+        batch = Batch(taken(self.tokens), taken(self.parents), taken(self.valid), taken(self.target), declared)
+        vars(batch)["depths"] = taken(self.depths)  # not worked out anew for every batch of a sample
+        return batch
 
 
 class Case:

@@ -36,6 +36,9 @@ from .verdicts import BOUNDARY, DEFAULT_TOLERANCE, LENGTH_SLACK, Verdict, accept
 SALT = 0xD12AF7
 """Drafts must not come from the stream of a subject that seeds its own generator with the same number."""
 
+LARGEST_FREED = 30 << 20
+"""Once a block of nearly 32 MB was freed, glibc keeps freed memory: else the pages of every large array are made anew, for a tenth of the time."""
+
 FIRST_LOOK, LARGEST_BATCH = 1 << 12, 1 << 15
 
 
@@ -248,6 +251,7 @@ class _Source:
         self._generator: Any = None
         self.seed = seed
         self.large = case.embedding is not None and case.embedding.large
+        np.empty(LARGEST_FREED, dtype=np.uint8)
 
     def blocks(self, count: int, deadline: float) -> Iterator[np.ndarray]:
         """Blocks [n, D + 1] in parts, ``count`` in all unless the deadline passes first."""

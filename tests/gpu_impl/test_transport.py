@@ -8,12 +8,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from draftproof.gpu_impl.k_seq import crossing, smallest_rho
 from draftproof.oracle import check
 from draftproof.oracle.cases import Case
 from draftproof.oracle.reading import bracket
+from draftproof.reference.laws import Law
+from draftproof.reference.verifiers.k_seq import smallest_rho as exact_rho
 
 from .bracketing import Verifier
 from .instances import pad, repeat
+from .test_verifiers import beside_another, one_topology
 from .transport import NAMES, VERIFIERS, batch, instances, subject, uniforms_for
 
 every_verifier = pytest.mark.parametrize("name", NAMES)
@@ -140,6 +144,48 @@ def test_each_row_alone(name: str) -> None:
         block, count = VERIFIERS[name](**alone, uniforms=uniforms[row : row + 1])
         width = block.shape[1]
         assert torch.equal(block[0], blocks[row, :width]) and (blocks[row, width:] == -1).all() and count == accepted[row]
+
+
+@every_verifier
+@pytest.mark.parametrize("vocabulary", [3, 7, 12])
+def test_trees_of_one_topology(name: str, vocabulary: int) -> None:
+    call = one_topology(vocabulary, deterministic=name != "k_seq")
+    assert beside_another(VERIFIERS[name], call, uniforms_for(call))
+
+
+def wholes(low: int, high: int, count: int = 50) -> Tensor:
+    return torch.randint(low, high, (count,), generator=torch.Generator().manual_seed(high)).double()
+
+
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda beyond: beyond,
+        lambda beyond: beyond.sign() + 0.5,  # tells a secant nothing but the side
+        lambda beyond: beyond**3,
+        lambda beyond: torch.expm1(beyond / 2.0**30),
+        lambda beyond: torch.where(beyond < 0, beyond * 1e-9, beyond + 1e9),
+    ],
+)
+def test_crossing(shape: Callable[[Tensor], Tensor], asks: bool) -> None:
+    low, high = torch.full((50,), 2.0**40), torch.full((50,), 3 * 2.0**40)
+    wanted = torch.cat([wholes(2**40, 3 * 2**40, 46), low[:1], low[:1] + 1, high[:1], high[:1] - 1])
+    assert crossing(lambda place: shape(place - wanted), low, high, 42, asks).equal(wanted)
+    one = crossing(lambda place: shape(place - wanted[:1]), low[:1], high[:1], 42, asks)
+    assert one.equal(wanted[:1]), "alone as in company"
+    assert not crossing(lambda place: shape(place - wanted), low, high, 30, asks=False).equal(wanted), "too few halvings are seen"
+
+
+@pytest.mark.parametrize("drafts", [1, 2, 3, 5])
+def test_smallest_rho(drafts: int) -> None:
+    made = torch.Generator().manual_seed(drafts)
+    p, q = (torch.randint(1, 9, (40, 4), generator=made).double() for _ in range(2))
+    counts = torch.full((40,), drafts)
+    found = smallest_rho(p / p.sum(1, keepdim=True), q / q.sum(1, keepdim=True), counts, drafts)
+    for rho, weights, others in zip(found.tolist(), p.long().tolist(), q.long().tolist(), strict=True):
+        exact = exact_rho(Law.row(weights), Law.row(others), drafts)
+        assert abs(rho - float(exact)) <= 2.0**-40
 
 
 @every_verifier

@@ -160,7 +160,7 @@ def test_other_laws_at_full_vocabulary_are_found() -> None:
 
 def test_rows_that_are_not_renormalised_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """bfloat16 rows sum to one only up to 2^-9: used as they are, they are another law."""
-    everything_sound = lambda rows, batch, node: (rows[batch, node].double(), torch.ones_like(node).bool())  # noqa: E731
+    everything_sound = lambda rows, batch, node: (law := rows[batch, node].double(), torch.ones(len(law)).bool())  # noqa: E731
     monkeypatch.setattr(plans, "read_law", everything_sound)
     given = [random_instance("small", seed, 4, "greedy", (2,)) for seed in range(4)]
     assert any(bracket(Case(subject("univer", dtype="bfloat16"), one)) is None for one in given)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from draftproof import gpu_impl
+from draftproof.gpu_impl.trees import Tree
 
 from . import exact
 from .bracketing import Verifier, disagreements
@@ -141,6 +142,42 @@ def test_each_row_alone(name: str) -> None:
         block, count = VERIFIERS[name](**alone, uniforms=uniforms[b : b + 1])
         width = block.shape[1]
         assert torch.equal(block[0], blocks[b, :width]) and (blocks[b, width:] == -1).all() and count == accepted[b]
+
+
+def one_topology(vocabulary: int, deterministic: bool = False, count: int = 300) -> dict[str, Any]:
+    """Trees of one topology, each with its own tokens and rows."""
+    made = torch.Generator().manual_seed(vocabulary)
+    call = repeat(random_tree(random.Random(2), torch.float32, 7, vocabulary), count)
+    call["tokens"] = torch.randint(vocabulary, (count, 7), generator=made)
+    call["target"], call["declared"] = torch.rand(2, count, 7, vocabulary, generator=made)
+    return call | {"declared": None} if deterministic else call
+
+
+def beside_another(verifier: Verifier, call: dict[str, Any], uniforms: Tensor) -> bool:
+    """Whether the answers are to the bit what they are beside a tree of another topology, which makes every tree derive its own."""
+    other = {key: value[:1] for key, value in call.items() if value is not None}
+    other["parents"] = torch.zeros_like(other["parents"])
+    mixed = {key: None if value is None else torch.cat([value, other[key]]) for key, value in call.items()}
+    blocks, accepted = verifier(**call, uniforms=uniforms)
+    again = verifier(**mixed, uniforms=torch.cat([uniforms, uniforms[:1]]))
+    width = blocks.shape[1]
+    assert (accepted >= 0).all()
+    return torch.equal(blocks, again[0][:-1, :width]) and torch.equal(accepted, again[1][:-1])
+
+
+@every_verifier
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("vocabulary", [3, 7, 12])
+def test_trees_of_one_topology(name: str, vocabulary: int, deterministic: bool) -> None:
+    call = one_topology(vocabulary, deterministic)
+    assert beside_another(VERIFIERS[name], call, uniforms_for(name, call))
+
+
+def test_a_child_forgotten_where_all_have_one_topology_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Tree.family
+    monkeypatch.setattr(Tree, "family", lambda *where: original(*where)[: 1 if isinstance(where[2], int) else None])
+    call = one_topology(3)
+    assert not beside_another(VERIFIERS["traversal"], call, uniforms_for("traversal", call))
 
 
 @every_verifier
