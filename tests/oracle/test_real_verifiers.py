@@ -20,8 +20,10 @@ def batched(name: str, dtype: str = "float32") -> Subject:
     return next(replace(subject, dtype=dtype) for subject in load("gpu_impl") if subject.family == name)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize(("name", "dtype"), [
+    *((name, "float32") for name in FOUR),
+    *(pytest.param(name, "float64", marks=pytest.mark.slow if name != "traversal" else ()) for name in FOUR),
+])
 def test_batched_verifiers_conform_on_the_whole_catalogue_by_bracketing(name: str, dtype: str) -> None:
     subject = batched(name, dtype)
     report = check(subject)

@@ -46,8 +46,8 @@ def test_it_is_lossless_on_the_default_tasks() -> None:
 
 
 def test_the_temperature_is_applied_once_on_both_sides() -> None:
-    assert judged(SHORT, temperature=2.0, raw=lambda law: [2 * logit for logit in logits(law)]).outcome == "conform"
-    assert judged(SHORT, temperature=2.0).outcome == "nonconform"
+    assert judged(SHORT[:1], temperature=2.0, raw=lambda law: [2 * logit for logit in logits(law)]).outcome == "conform"
+    assert judged(SHORT[:1], temperature=2.0).outcome == "nonconform"
 
 
 def test_top_k_is_applied_on_both_sides() -> None:
