@@ -10,140 +10,247 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from .uniforms import Derived, Uniform
+    from .functions import Function
+    from .scripted import Explorer
+    from .uniforms import Uniform
 
 MOST_VALUES = 10_000  # that a draw or a rounding may branch over
 
 
-class Number:
-    """A non-decreasing or non-increasing function of one uniform."""
+Event = tuple[Any, Any, Any, Any]
+"""Who is asked, what, with which operand, and the answer.  Beyond what is known of a run: (None, its script, None, None)."""
 
-    __slots__ = ()
-    derived: ClassVar[type[Derived]]
+CHANGED = "randomness that is not controlled: a replay of the same choices asked another question"
+OUTLIVED = "a uniform that outlived the run that drew it"
+
+
+def _outside() -> Event:
+    raise RuntimeError("a uniform outlived the runs of enumerate_law")
+
+
+known: Callable[[], Event] = _outside
+"""The next event of the run in progress, as it was when this part of it was first run; set by `scripted`."""
+
+
+def beyond(event: Event) -> Explorer:
+    """The script of the run, where ``event`` says that no more is known; Refused where it says something else than what is asked."""
+    if event[0] is None:
+        script: Explorer = event[1]
+        script.exploring()
+        return script
+    in_progress(event).refuse(CHANGED)
+
+
+def in_progress(event: Event) -> Any:
+    """The script of the run, which stands at the end of all that is known."""
+    while event[0] is not None:
+        event = known()
+    return event[1]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """The same operand, NaN too."""
+    return type(one) is type(other) and bool(one == other or one != one and other != other)
+
+
+class Term:
+    """A function of a uniform, in one run after another."""
+
+    __slots__ = ("uniform", "function")
+
+    def __init__(self, uniform: Uniform, function: Function) -> None:
+        self.uniform, self.function = uniform, function
+
+
+def _comparison(statement: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def compare(self: Number, other: Any) -> Any:
+        kind = type(other)
+        if kind is float or kind is int:
+            event = asked, operation, operand, answer = known()
+            if asked is self.term and operation is statement and operand == other:
+                return answer
+            return self._decided(event, statement, other)
+        return self._compared(statement, other)
+
+    return compare
+
+
+def _arithmetic(step: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(self: Number, other: Any) -> Any:
+        kind = type(other)
+        if kind is float or kind is int:
+            event = asked, operation, operand, answer = known()
+            if asked is self.term and operation is step and operand == other:
+                return answer
+            return self._made(event, step, other)
+        return self._made(known(), step, other) if self._is_number(other) else NotImplemented
+
+    return apply
+
+
+def _after(step: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda value, other: step(other, value)
+
+
+class Number:
+    """What a program holds of a number that is not known yet: a non-decreasing or non-increasing function of one uniform.
+
+    What it is asked in the part of a run that repeats the run before is answered as then, by the event that is next.
+    """
+
+    __slots__ = ("term",)
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
 
     @property
     def uniform(self) -> Uniform:
-        raise NotImplementedError
+        return self.term.uniform
 
     def value(self, k: int) -> Any:
         """What the program would have in hand at grid point k of the uniform, in its own type."""
-        raise NotImplementedError
+        return self.term.function.value(k)
 
     def ends(self) -> tuple[Any, Any]:
         """Its values where the uniform is lowest and highest, as far as is known by now."""
-        return self.value(self.uniform.lo), self.value(self.uniform.hi)
+        uniform, at = self.term.uniform, self.term.function.at
+        return at(uniform.lo), at(uniform.hi)
 
-    def _decide(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
+    def _script(self, event: Event) -> Explorer:
+        script = beyond(event)
+        if self.term.uniform.script is not script:
+            script.refuse(OUTLIVED)
+        return script
+
+    def _decided(self, event: Event, statement: Callable[[Any, Any], Any], other: Any) -> bool:
+        """``statement(value, other)``, which changes at most once over the interval."""
+        term, script = self.term, event[1]
+        uniform = term.uniform
+        if event[0] is not None or uniform.script is not script:
+            if event[0] is term and event[1] is statement and _same(event[2], other):
+                return bool(event[3])
+            self._script(event)
+        low, cut, _, _ = term.function.cut(statement, other, uniform.lo, uniform.hi)
+        answer: bool
+        if cut > uniform.hi:
+            answer = low
+        elif cut <= uniform.lo:
+            answer = not low
+        else:
+            answer = low
+            script.split(uniform, cut)
+        script.learn(term, statement, other, answer)
+        return answer
+
+    def _compared(self, statement: Callable[[Any, Any], Any], other: Any) -> Any:
         if other is self:
-            return op in (operator.le, operator.ge)  # numpy's search compares a key with itself
+            return statement in (operator.le, operator.ge)  # numpy's search compares a key with itself
         if isinstance(other, Number):
             from .races import compare
 
-            return compare(op, self, other)
-        if not self._is_number(other):
-            return NotImplemented
-        return self.uniform.decide(lambda k: bool(op(self.value(k), other)), lambda: tuple(bool(op(end, other)) for end in self.ends()))
+            return compare(statement, self, other)
+        return self._decided(known(), statement, other) if self._is_number(other) else NotImplemented
+
+    def _made(self, event: Event, step: Callable[[Any, Any], Any], other: Any) -> Number:
+        """The number ``step(value, other)``; the step must be monotone where it is defined."""
+        term = self.term
+        if event[0] is term and _same(event[2], other):
+            if event[1] is step:
+                return event[3]  # type: ignore[no-any-return]
+            if event[1] == (RAISES, step):
+                raise event[3][0](*event[3][1])
+        script, uniform, function = self._script(event), term.uniform, term.function.then(step, other)
+        try:
+            low, high = function.at(uniform.lo), function.at(uniform.hi)
+        except Exception as error:
+            script.learn(term, (RAISES, step), other, (type(error), error.args))
+            raise
+        if (low != low) != (high != high):
+            self._refuse("arithmetic with a uniform that is not defined over its whole range")
+        return script.make(term, step, other, Term(uniform, function))
 
     def _is_number(self, other: Any) -> bool:
         """False leaves the operation to `other`, an array or a tensor."""
-        if type(other) is float or type(other) is int:
-            return True
         if isinstance(other, Number):
             self._refuse("combines two uniforms")
         return isinstance(other, (numbers.Number, np.bool_))  # numpy does not register its bool
 
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Number) and other.uniform is not self.uniform:
-            return False  # but for a tie
-        if not self._is_number(other):
+        if isinstance(other, Number):
+            if other.uniform is not self.uniform:
+                return False  # but for a tie
+        elif type(other) is not float and type(other) is not int and not self._is_number(other):
             return NotImplemented
-        return bool(self >= other and not self > other)  # type: ignore[operator]
+        return bool(self >= other and not self > other)
 
     def __bool__(self) -> bool:
         return not self == 0
 
-    def apply(self, function: Callable[[Any], Any]) -> Derived:
-        """The number `function(value)`; the function must be monotone where it is defined."""
-        uniform, value = self.uniform, self.value
-        low, high = map(function, self.ends())
-        if (low != low) != (high != high):
-            self._refuse("arithmetic with a uniform that is not defined over its whole range")
-        return self.derived(uniform, lambda k: function(value(k)), (uniform.lo, low, uniform.hi, high))
+    def apply(self, step: Callable[[Any, Any], Any], operand: Any = None) -> Number:
+        """The number ``step(value, operand)``; the step must be monotone where it is defined."""
+        return self._made(known(), step, operand)
 
-    def _with(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
-        return self.apply(lambda value: op(value, other)) if self._is_number(other) else NotImplemented
-
-    def _after(self, op: Callable[[Any, Any], Any], other: Any) -> Any:
-        return self.apply(lambda value: op(other, value)) if self._is_number(other) else NotImplemented
-
-    def __add__(self, other: Any) -> Any:
-        return self._with(operator.add, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._after(operator.add, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(operator.sub, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._after(operator.sub, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(operator.mul, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._after(operator.mul, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(operator.truediv, other)
+    __add__, __radd__ = _arithmetic(operator.add), _arithmetic(_after(operator.add))
+    __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(_after(operator.sub))
+    __mul__, __rmul__ = _arithmetic(operator.mul), _arithmetic(_after(operator.mul))
+    __truediv__, __floordiv__ = _arithmetic(operator.truediv), _arithmetic(operator.floordiv)
+    _divide = _arithmetic(_after(operator.truediv))
 
     def __rtruediv__(self, other: Any) -> Any:
-        if not self._is_number(other):
+        if type(other) is not float and type(other) is not int and not self._is_number(other):
             return NotImplemented
-        low, high = self.value(self.uniform.lo), self.value(self.uniform.hi)
+        low, high = self.ends()
         if low * high < 0:
             self._refuse("division by a number of either sign")
         if type(low) is float and self == 0:
             raise ZeroDivisionError("float division by zero")
-        return self._after(operator.truediv, other)
+        return self._divide(other)
 
-    def __floordiv__(self, other: Any) -> Any:
-        return self._with(operator.floordiv, other)
-
-    def __neg__(self) -> Any:
-        return self.apply(operator.neg)
+    def __neg__(self) -> Number:
+        return self.apply(_negative)
 
     def __pos__(self) -> Number:
         return self
 
     # numpy's functions of an object call the method of that name
 
-    def log(self) -> Any:
+    def log(self) -> Number:
         return self.apply(_log)
 
-    def log1p(self) -> Any:
-        return self.apply(np.log1p)
+    def log1p(self) -> Number:
+        return self.apply(_log1p)
 
-    def exp(self) -> Any:
-        return self.apply(np.exp)
+    def exp(self) -> Number:
+        return self.apply(_exp)
 
-    def sqrt(self) -> Any:
-        return self.apply(np.sqrt)
+    def sqrt(self) -> Number:
+        return self.apply(_sqrt)
 
     def pin(self, whole: Callable[[Any], int]) -> int:
         """`whole(value)`, branching over its values."""
-        uniform, value = self.uniform, self.value
-        low, high = whole(value(uniform.lo)), whole(value(uniform.hi))
-        if abs(high - low) >= MOST_VALUES:
-            self._refuse(f"rounds a uniform to one of {abs(high - low) + 1} whole numbers: too many branches")
-        while not uniform.decide(lambda k: whole(value(k)) == low):  # noqa: B023 (called at once)
-            low = whole(value(uniform.lo))
-        return low
+        while True:
+            low, high = self.remembered(whole, None, lambda: tuple(map(whole, self.ends())))
+            if abs(high - low) >= MOST_VALUES:
+                self._refuse(f"rounds a uniform to one of {abs(high - low) + 1} whole numbers: too many branches")
+            if self._decided(known(), WHOLE[whole], low):
+                return int(low)
+
+    def remembered(self, what: Any, operand: Any, found: Callable[[], Any]) -> Any:
+        """What was found when this part of the run was first run: by now more is known of the uniform."""
+        event = known()
+        if event[0] is self.term and event[1] is what and event[2] == operand:
+            return event[3]
+        script, answer = self._script(event), found()
+        script.learn(self.term, what, operand, answer)
+        return answer
 
     def __int__(self) -> int:
         return self.pin(int)
@@ -160,7 +267,7 @@ class Number:
     # everything else
 
     def _refuse(self, reason: str) -> NoReturn:
-        self.uniform.script.refuse(reason)
+        in_progress(known()).refuse(reason)
 
     def __float__(self) -> float:
         self._refuse("a uniform used as a plain number: float()")
@@ -175,7 +282,9 @@ class Number:
         self._refuse("a uniform used as a key, or returned")
 
     def __repr__(self) -> str:
-        if not self.uniform.script.running:
+        from . import scripted
+
+        if scripted.active is None:
             return "<uniform>"
         self._refuse("prints a uniform")
 
@@ -203,10 +312,35 @@ class Number:
         return dispatch(function, args, kwargs or {})
 
 
-def _log(value: Any) -> Any:
+RAISES = "raises"
+WHOLE: dict[Callable[[Any], int], Callable[[Any, int], bool]] = {
+    int: lambda value, whole: int(value) == whole,
+    math.trunc: lambda value, whole: math.trunc(value) == whole,
+    math.floor: lambda value, whole: math.floor(value) == whole,
+    math.ceil: lambda value, whole: math.ceil(value) == whole,
+}
+
+
+def _log(value: Any, _: None) -> Any:
     """Of 0 too, which the program may never draw: without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(value)
+
+
+def _negative(value: Any, _: None) -> Any:
+    return -value
+
+
+def _log1p(value: Any, _: None) -> Any:
+    return np.log1p(value)
+
+
+def _exp(value: Any, _: None) -> Any:
+    return np.exp(value)
+
+
+def _sqrt(value: Any, _: None) -> Any:
+    return np.sqrt(value)
 
 
 FLOATS_OWN = {name for name in dir(float) if not name.startswith("_")}

@@ -14,16 +14,14 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from . import scripted
 from .patched import patched
 from .refused import Refused
-from .scripted import Choice, Explorer, Replay, Script
+from .scripted import Explorer, Replay, Script, Tape
 from .shared import SharedNoise
-from .uniforms import CHANGED, Uniform
 from .watched import Watch, watched
 
 __all__ = ["Enumeration", "Refused", "enumerate_law", "scripted_generator"]
@@ -53,11 +51,8 @@ class _Raised:
     text: str
 
 
-class Leaf(NamedTuple):
-    outcome: Hashable | _Raised
-    drawn: list[Uniform | Choice]
-    numerator: int
-    denominator: int
+Leaf = tuple[Hashable | _Raised, Tape]
+"""Outcome, and what replays it."""
 
 
 def enumerate_law(
@@ -78,59 +73,100 @@ def enumerate_law(
     Raises Refused, with the reason, when the law cannot be read like this; TypeError for outcomes that cannot be
     hashed; RuntimeError when nested or run in two threads.
     """
-    law: dict[tuple[Hashable | _Raised, int], int] = {}  # outcome and denominator -> numerator
-    leaves, slack, size, explorer, few = 0, 0.0, 1, Explorer(fresh_seeds), list[Leaf]()
-    shared = SharedNoise()
-
-    def run(script: Script) -> Hashable | _Raised:
-        if deadline is not None and time.monotonic() > deadline:
-            raise Refused(f"enumerate had read {leaves} branches when its share of the time limit was over")
-        return _run(program, script)
-
-    def replay(block: list[Leaf], times: range) -> None:
-        assert watch is not None
-        with watch.under(1):
-            for nth, (number, leaf) in product(times, enumerate(block)):
-                script = Replay(leaf.drawn, number + nth, fresh_seeds)
-                _compare(leaf.outcome, run(script), script)
-
+    reading = _Reading(program, max_leaves, deadline, fresh_seeds)
     with _alone(), watched(program) if watch is None else nullcontext(watch) as watch:
         came_back = watch.meet(program)
         with patched() as scripted_torch:
-            more = True
+            size, few, more = 1, list[Leaf](), True
             while more:
-                block: list[Leaf] = []
+                block = list[Leaf]()
                 with watch.under(0):
-                    while more and len(block) < size:
-                        if leaves == max_leaves:
-                            raise Refused(f"more than {max_leaves} branches")
-                        explorer.begin()
-                        leaf = Leaf(run(explorer), explorer.drawn, *explorer.mass())
-                        if not shared.keep(leaf, explorer):
-                            block.append(leaf)
-                        key = leaf.outcome, leaf.denominator
-                        law[key] = law.get(key, 0) + leaf.numerator
-                        leaves += 1
-                        slack += explorer.slack * leaf.numerator / leaf.denominator
-                        more = explorer.advance()
+                    more = reading.explore(block, size)
                 if "torch" in sys.modules and not scripted_torch:
                     raise Refused("torch is imported while branches are explored: import it first")
-                replay(block, range(1))
+                with watch.under(1):
+                    reading.replay(block)
                 few = (few + block)[:FEWEST_RUNS]
                 size = min(16 * size, LARGEST_BLOCK)
-            replay(few, range(1, FEWEST_RUNS // leaves))
-            replay(shared.leaves(), range(max(1, FEWEST_RUNS // leaves)))
+            times = FEWEST_RUNS // reading.leaves
+            with watch.under(1):
+                reading.replay(few, range(1, times))
+                reading.replay(reading.shared.leaves(), range(max(1, times)))
     outcomes: dict[T, Fraction] = {}
     failures: dict[str, Fraction] = {}
-    for (outcome, denominator), numerator in law.items():
+    for (outcome, denominator, bits), numerator in reading.law.items():
+        mass = Fraction(numerator, denominator << bits)
         if isinstance(outcome, _Raised):
-            failures[outcome.text] = failures.get(outcome.text, Fraction(0)) + Fraction(numerator, denominator)
+            failures[outcome.text] = failures.get(outcome.text, Fraction(0)) + mass
         else:
             value = cast(T, outcome)
-            outcomes[value] = outcomes.get(value, Fraction(0)) + Fraction(numerator, denominator)
+            outcomes[value] = outcomes.get(value, Fraction(0)) + mass
     if not outcomes and came_back:
         raise Refused(f"the program only fails when its random calls are scripted: {next(iter(failures))}")
-    return Enumeration(outcomes, failures, leaves, slack)
+    return Enumeration(outcomes, failures, reading.leaves, reading.slack)
+
+
+class _Reading:
+    """The leaves visited: how many, and their masses by outcome and denominator, which is that of the choices times 2^bits."""
+
+    def __init__(self, program: Callable[[], Hashable], max_leaves: int, deadline: float | None, fresh_seeds: bool) -> None:
+        self.program, self.max_leaves, self.deadline = program, max_leaves, deadline
+        self.explorer, self.replayer, self.shared = Explorer(fresh_seeds), Replay(fresh_seeds), SharedNoise()
+        self.law: dict[tuple[Hashable | _Raised, int, int], int] = {}
+        self.leaves, self.slack = 0, 0.0
+
+    def explore(self, block: list[Leaf], size: int) -> bool:
+        """Visit so many leaves.  Whether there are more."""
+        explorer, law = self.explorer, self.law
+        for _ in range(size):
+            if self.leaves == self.max_leaves:
+                raise Refused(f"more than {self.max_leaves} branches")
+            explorer.begin()
+            outcome = self._run(explorer)
+            leaf = outcome, explorer.tape()
+            if not explorer.races or not self.shared.keep(leaf, explorer):
+                block.append(leaf)
+            key = outcome, explorer.denominator, explorer.bits
+            law[key] = law.get(key, 0) + explorer.numerator
+            self.leaves += 1
+            if explorer.slack:
+                numerator, denominator = explorer.mass()
+                self.slack += explorer.slack * (numerator / denominator)
+            if not explorer.advance():
+                return False
+        return True
+
+    def replay(self, leaves: list[Leaf], times: range = range(1)) -> None:
+        """Each leaf must come to the same end with real numbers, at one end of the intervals and at the other."""
+        replayer, run = self.replayer, self._run
+        for nth in times:
+            for number, (first, tape) in enumerate(leaves, nth):
+                replayer.begin(tape, number)
+                second = run(replayer)
+                if hash(first) != hash(second) or first != second:
+                    if isinstance(first, _Raised):
+                        raise Refused(f"a use of randomness that cannot be scripted, or is not controlled: {first.text}")
+                    raise Refused(f"randomness that is not controlled: the same script gave {_shown(first)} and {_shown(second)}")
+
+    def _run(self, script: Script) -> Hashable | _Raised:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise Refused(f"enumerate had read {self.leaves} branches when its share of the time limit was over")
+        scripted.active = script
+        outcome: Hashable | _Raised
+        try:
+            outcome = self.program()
+        except (Refused, _Nested, MemoryError):
+            raise
+        except Exception as error:
+            outcome = _Raised(f"{type(error).__name__}: {error}")
+        else:
+            hash(outcome)
+        finally:
+            scripted.active = None
+        if script.refusal is not None:
+            raise Refused(script.refusal)
+        script.ended()
+        return outcome
 
 
 class _Nested(RuntimeError):
@@ -148,35 +184,6 @@ def _alone() -> Iterator[None]:
         yield
     finally:
         _busy.release()
-
-
-def _run(program: Callable[[], Hashable], script: Script) -> Hashable | _Raised:
-    scripted.active = script
-    outcome: Hashable | _Raised
-    try:
-        outcome = program()
-    except (Refused, _Nested, MemoryError):
-        raise
-    except Exception as error:
-        outcome = _Raised(f"{type(error).__name__}: {error}")
-    else:
-        hash(outcome)
-    finally:
-        scripted.active = None
-    if script.refusal is not None:
-        raise Refused(script.refusal)
-    return outcome
-
-
-def _compare(first: Hashable | _Raised, second: Hashable | _Raised, script: Replay) -> None:
-    """The same script must lead to the same end, with the same draws."""
-    if script.position != len(script.drawn):
-        raise Refused(CHANGED)
-    if hash(first) == hash(second) and first == second:
-        return
-    if isinstance(first, _Raised):
-        raise Refused(f"a use of randomness that cannot be scripted, or is not controlled: {first.text}")
-    raise Refused(f"randomness that is not controlled: the same script gave {_shown(first)} and {_shown(second)}")
 
 
 def _shown(outcome: Hashable | _Raised) -> str:

@@ -1,6 +1,6 @@
 """numpy's random calls, scripted: the functions of `numpy.random`, and generators made by the program.
 
-Arrays of uniforms are object arrays of `Uniform`, so broadcasting, indexing, comparing and searching are numpy's own.
+Arrays of uniforms are object arrays of `Number`, so broadcasting, indexing, comparing and searching are numpy's own.
 A generator that existed before cannot be patched (it is a C object): it is watched instead, or given out by
 `scripted_generator`.
 """
@@ -39,7 +39,7 @@ def _uniforms(size: Any, grid: Grid = DOUBLE) -> Any:
     if size is None:
         return current().draw(grid)
     shape = _shape(size)
-    values = [current().draw(grid, np.float64) for _ in range(prod(shape))]
+    values = current().draws(grid, prod(shape), np.float64)
     return _filled(shape, values, object if current().lazy else np.float64)
 
 

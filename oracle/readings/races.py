@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .scripted import REUSED, Explorer, Odds, Race, exact_weights
+from .arithmetic import OUTLIVED
+from .scripted import REUSED, Explorer, Odds, Race, current, exact_weights
 from .shared import groups
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 Beats = Callable[[Any, Any], Any]
 
+EXCHANGED: dict[Beats, Beats] = {operator.lt: operator.gt, operator.gt: operator.lt, operator.le: operator.ge, operator.ge: operator.le}
 LEVELS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.4, 1.0, 2.0, 4.0, 8.0, 16.0)
 """The total hazard at the levels looked at: the winner of a race wins before a level h with probability 1 - exp(-h)."""
 
@@ -69,30 +71,30 @@ def order(numbers: Sequence[Number], largest: bool, count: int) -> list[int]:
 
 def _race(racing: Sequence[Number], beats: Beats, count: int) -> list[int]:
     script = _script(racing, again=count == 1)
-    odds = script.odds(lambda: _odds(racing, beats))
+    odds = script.odds(racing, beats, lambda: _odds(racing, beats))
     left, total, places = list(odds.weights), sum(odds.weights), list[int]()
     for nth in range(count):
         if not any(left):
             script.refuse("more places in a race than contenders that can win")
-        place = script.settle(odds._replace(weights=tuple(left)))
+        place, position = script.settle(odds._replace(weights=tuple(left)))
         for other, weight in enumerate(left):
             if weight:
                 _tape(racing[other], beats, weight / total, 2.0**nth, FIRST if other == place else LATER)
         left[place] = 0
         places.append(place)
     if count == 1:
-        _over(script, racing, place, Standing((0, 0), beats, odds.weights[place] / total, 1.0))
+        _over(script, racing, place, position, Standing((0, 0), beats, odds.weights[place] / total, 1.0))
     return places
 
 
-def _over(script: Explorer, racing: Sequence[Number], place: int, champion: Standing) -> None:
+def _over(script: Explorer, racing: Sequence[Number], place: int, position: int, champion: Standing) -> None:
     """Enter a race with one place.  Where its noise has raced before nobody goes on as a champion: ``shared`` says whether both may matter."""
     taped = dict[int, tuple[int, int]]()
     for number in racing:
         assert number.uniform.race is not None
         taped[number.uniform.index] = number.uniform.race.taped
         number.uniform.race = number.uniform.race._replace(plain=True)
-    script.races.append(Race(script.position - 1, taped))
+    script.races.append(Race(position, taped))
     group = next(group for group in groups(script.races) if script.races[-1] in group)
     if len(group) == 1:
         racing[place].uniform.race = champion._replace(taped=taped[racing[place].uniform.index], plain=True)
@@ -110,26 +112,36 @@ def _change(script: Explorer, group: Sequence[Race], what: dict[str, Any]) -> No
 
 def compare(op: Beats, one: Number, other: Number) -> bool:
     """``op(one, other)`` for numbers of different uniforms; a branch, unless they are too far apart to matter."""
-    truths = {bool(op(_at(one, first), _at(other, second))) for first, second in product(_ends(one), _ends(other))}
-    if len(truths) == 1:
-        return truths.pop()
-    if _constant(one):
-        value = _at(one, one.uniform.lo)
-        return other.uniform.decide(lambda k: bool(op(value, _at(other, k))))
-    if _constant(other):
-        value = _at(other, other.uniform.lo)
-        return one.uniform.decide(lambda k: bool(op(_at(one, k), value)))
+    how, value = one.remembered(compare, (op, other.term), lambda: _how(op, one, other))
+    if how == "known":
+        return bool(value)
+    if how == "one is known":
+        return bool(EXCHANGED[op](other, value))
+    if how == "other is known":
+        return bool(op(one, value))
     if one.uniform.race and other.uniform.race:
         one._refuse("compares two numbers that have both raced")
     script = _script([one, other], begun=True)
     met = {one.uniform.index, other.uniform.index}
     _change(script, [race for race in script.races if met & race.taped.keys()], {"plain": False})  # the level of a winner is in play now
-    odds = script.odds(lambda: _pair(one, other, op))
+    odds = script.odds((one, other), (op, one.uniform.race, other.uniform.race), lambda: _pair(one, other, op))
     share = odds.weights[0] / sum(odds.weights)  # of one
-    place = script.settle(odds)
+    place, _ = script.settle(odds)
     _placed(odds, one, other, share, place)
     one_is_larger = (place == 0) == (odds.beats is operator.gt)
     return one_is_larger if op in (operator.gt, operator.ge) else not one_is_larger
+
+
+def _how(op: Beats, one: Number, other: Number) -> tuple[str, Any]:
+    """How two numbers are compared; they are far apart, or one is known, by what is known of their uniforms now."""
+    truths = {bool(op(first, second)) for first, second in product(one.ends(), other.ends())}
+    if len(truths) == 1:
+        return "known", truths.pop()
+    if _constant(one):
+        return "one is known", one.ends()[0]
+    if _constant(other):
+        return "other is known", other.ends()[0]
+    return "race", None
 
 
 def _placed(odds: Odds, one: Number, other: Number, share: float, place: int) -> None:
@@ -234,8 +246,9 @@ class _Contender:
 
     def __init__(self, number: Number, beats: Beats) -> None:
         self.number, self.beats = number, beats
-        self.points = int(number.uniform.scale)
-        self.downwards = bool(beats(_at(number, self.points - 1), _at(number, 0)))
+        self.points = number.uniform.grid.last + 1
+        at = number.term.function.at
+        self.downwards = bool(beats(at(self.points - 1), at(0)))
 
     def point(self, place: int) -> int:
         return self.points - 1 - place if self.downwards else place
@@ -320,12 +333,14 @@ def _always_beats(beats: Beats, number: Number, known: Number) -> bool:
 def _script(racing: Sequence[Number], begun: bool = False, again: bool = False) -> Explorer:
     """The script of these uniforms, each its own and not looked at before; ``begun``: one may have won before; ``again``: all may have raced."""
     uniforms: list[Uniform] = [number.uniform for number in racing]
-    script = uniforms[0].script
+    script = current()
+    if not isinstance(script, Explorer) or any(uniform.script is not script for uniform in uniforms):
+        script.refuse(OUTLIVED)
     if len({id(uniform) for uniform in uniforms}) < len(uniforms):
         script.refuse("combines two uniforms: a race between numbers made of the same one")
     for uniform in uniforms:
         if uniform.race is not None and not (begun and uniform.race.beats) and not (again and uniform.race.plain):
             script.refuse(f"a race between numbers one of which has raced before{REUSED}")
-        if uniform.hi - uniform.lo + 1 != uniform.scale:
+        if uniform.hi - uniform.lo != uniform.grid.last:
             script.refuse(f"a race between numbers one of which was compared before{REUSED}")
     return script

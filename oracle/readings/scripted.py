@@ -8,20 +8,23 @@ with real numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count, repeat
+from operator import length_hint
 from typing import Any, NamedTuple, NoReturn
 
-from .arithmetic import MOST_VALUES, Number
+from . import arithmetic
+from .arithmetic import CHANGED, MOST_VALUES, OUTLIVED, Event, Number, Term, beyond
+from .functions import Function
 from .refused import Refused
-from .uniforms import CHANGED, Derived, Grid, Uniform
+from .uniforms import CONSTANT, DOUBLE, Grid, Uniform
 
 REUSED = "; noise that decides twice is kind C (draftproof explain C)"
 """Why a reading is refused may be what is wrong with the verifier."""
 
-DISCRETE = -1  # stands for the uniform of a discrete draw
-
-
-Step = tuple[bool, bool, int | None]  # truth at either end of an interval, and where it changes
+TICK, HIGHEST = 2.0**-53, 1 - 2.0**-53  # between plain uniforms, and the last of them
+DEAD = Term(Uniform(None, -1, CONSTANT, float), CONSTANT.function(float))  # type: ignore[arg-type]  # of numbers that outlived their run
 
 
 class Odds(NamedTuple):
@@ -33,24 +36,30 @@ class Odds(NamedTuple):
 
 
 class Branch:
-    """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`."""
+    """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`.
 
-    __slots__ = ("uniform", "question", "answer", "odds", "traced")
+    With it goes how much was known before it was answered: events, draws, plain draws, numbers made; the uniform's interval; the weight so far.
+    """
 
-    def __init__(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None, traced: int) -> None:
-        self.uniform, self.question, self.answer, self.odds = uniform, question, -1, odds
-        self.traced = traced  # statements decided before it is answered
+    __slots__ = ("uniform", "question", "answer", "known", "interval", "weight")
+
+    def __init__(self, uniform: Uniform | None, question: Any, answer: int, known: tuple[int, ...], interval: tuple[int, int], weight: Weight) -> None:
+        self.uniform, self.question, self.answer = uniform, question, answer
+        self.known, self.interval, self.weight = known, interval, weight
 
     def advance(self) -> bool:
         """Move to the next possible answer; False when there is none."""
-        self.answer += 1
-        if isinstance(self.question, int):
-            return self.answer < 2
-        while self.answer < len(self.question) and not self.question[self.answer]:
-            self.answer += 1
-        return self.answer < len(self.question)
+        self.answer = answer = self.answer + 1
+        if self.uniform is not None:
+            return answer < 2
+        while answer < len(self.question) and not self.question[answer]:
+            answer += 1
+        self.answer = answer
+        return answer < len(self.question)
 
 
+Weight = tuple[int, int, int, float]
+"""Of all that led to a place: numerator, denominator and the binary digits that it has besides, slack."""
 Choice = tuple[tuple[int, ...], int]  # weights and the index taken
 
 
@@ -59,6 +68,18 @@ class Settled(NamedTuple):
 
     weights: tuple[int, ...]
     taken: int
+
+
+class Point(NamedTuple):
+    """What a replay draws: one of two points of a grid."""
+
+    grid: Grid
+    kind: type
+    ends: tuple[int, int]
+
+
+Tape = tuple[list[float], list[float]] | list[Any]
+"""What a replay draws, one after another: the values at either end, where all of it is plain; points and choices."""
 
 
 class Race(NamedTuple):
@@ -73,10 +94,6 @@ class Run:
 
     def __init__(self, fresh_seeds: bool) -> None:
         self.fresh_seeds = fresh_seeds
-        self.begin()
-
-    def begin(self) -> None:
-        self.position = 0
         self.seeds: set[tuple[str, str]] = set()
         self.refusal: str | None = None
 
@@ -90,157 +107,324 @@ class Run:
         raise Refused(reason)
 
 
-OUTLIVED = "a uniform that outlived the run that drew it"
+CHOICE, SETTLED, ODDS = "choice", "settled", "odds"
+
+
+def _references(numbers: list[Number]) -> set[int]:
+    """How many references there are to each."""
+    return set(map(sys.getrefcount, numbers))
+
+
+_kept = [object()]
+_twice = [*_kept]
+LET_GO = _references(_kept)  # type: ignore[arg-type]
+"""Of numbers that are held twice, here, and by nobody else."""
 
 
 class Explorer(Run):
-    """Answers the questions of a run: as before up to the last branch, the first possible answer after it."""
+    """Answers the questions of a run: as before up to the last branch, the next possible answer to it, the first possible answers after it.
+
+    All that the program asks of numbers that are not known is an event.  A run begins as the run before, event by event, up to the last branch;
+    anything else is refused.  Up to there the answers are those of the run before, and intervals are what they were at that branch: they decide
+    nothing.  The numbers are the same objects, unless the program kept one: then it gets others, and what it kept has outlived its run.
+    """
 
     lazy = True
 
     def __init__(self, fresh_seeds: bool = False) -> None:
-        self.branches: list[Branch] = []
-        self.trace: list[Step] = []
         super().__init__(fresh_seeds)
+        self.branches: list[Branch] = []
+        self.events: list[Event] = []
+        self.drawn: list[Uniform | Choice] = []
+        self.plain: list[Number] = []  # what `ahead` gave
+        self.lowest, self.highest = list[float](), list[float]()  # their values
+        self.made: list[Number] = []  # all that the program was given
+        self.numbers: list[Number] = []  # what the elements of lazy tensors are
+        self.races: list[Race] = []  # those with one place, in the order in which they were settled
+        self.raced = False
+        self._beyond = repeat((None, self, None, None))
+        self.numerator, self.denominator, self.bits, self.slack = 1, 1, 0, 0.0
+        self._roots: dict[tuple[int, type], Function] = {}
+        self._odds: dict[Any, Odds] = {}
 
     def begin(self) -> None:
         """Forget the last run, keep the branches."""
-        super().begin()
-        self.drawn: list[Uniform | Choice] = []
-        self.steps = 0
-        self.numbers: list[Number] = []  # what the elements of lazy tensors are
-        self.races: list[Race] = []  # those with one place, in the order in which they were settled
+        if self.seeds:
+            self.seeds = set()
+        self.refusal = None
+        if self.numbers:
+            self.numbers = []
+        if self.made and _references(self.made) != LET_GO:
+            self._renew()
+        if self.raced:
+            self.races = []
+            for one in self.drawn:
+                if isinstance(one, Uniform):
+                    one.race = None
+        self._asked, self._ahead, self._handed = iter(self.events), iter(self.plain or ()), not self.plain
+        arithmetic.known = chain(self._asked, self._beyond).__next__
+
+    def _renew(self) -> None:
+        """Other numbers in place of all those of the last run, which are told that they outlived it."""
+        fresh = {id(old): Number(old.term) for old in self.made}
+        for old in self.made:
+            old.term = DEAD
+
+        def renewed(answer: Any) -> Any:
+            return fresh.get(id(answer), answer) if type(answer) is not list else [fresh.get(id(one), one) for one in answer]
+
+        self.made = [fresh[id(old)] for old in self.made]
+        self.plain = [fresh[id(old)] for old in self.plain]
+        self.events = [(*event[:3], renewed(event[3])) for event in self.events]
+
+    def exploring(self) -> None:
+        """Refused unless it is in progress."""
+        if active is not self:
+            self.refuse(OUTLIVED)
+
+    # events
+
+    def learn(self, asked: Any, operation: Any, operand: Any, answer: Any) -> None:
+        """Enter an event beyond those that are known."""
+        if active is not self:
+            self.refuse(OUTLIVED)
+        self.events.append((asked, operation, operand, answer))
+
+    def make(self, asked: Any, operation: Any, operand: Any, term: Term) -> Number:
+        """A number that the program gets as an answer."""
+        number = Number(term)
+        self.learn(asked, operation, operand, number)
+        self.made.append(number)
+        return number
+
+    def make_all(self, asked: Any, operation: Any, operand: Any, terms: Callable[[], Iterable[Term]]) -> list[Number]:
+        """Numbers that the program gets as an answer."""
+        event = arithmetic.known()
+        if event[0] is asked and event[1] is operation and event[2] == operand:
+            return list(event[3])
+        beyond(event)
+        numbers = [Number(term) for term in terms()]
+        self.learn(asked, operation, operand, numbers)
+        self.made += numbers
+        return numbers.copy()
+
+    def ended(self) -> None:
+        """Refused unless the run came as far as the run before, up to its last branch."""
+        if length_hint(self._asked) or length_hint(self._ahead):
+            self.refuse(CHANGED)
+
+    # draws
+
+    def ahead(self) -> Iterable[Any]:
+        """Plain uniforms, those of the last run first."""
+        if not self._handed:
+            self._handed = True
+            return self._ahead
+        return map(self._plain, (DOUBLE,))
+
+    def _plain(self, grid: Grid) -> Number:
+        number = Number(self._uniform(grid, float, len(self.plain)))
+        self.plain.append(number)
+        self.made.append(number)
+        self.lowest.append(0.0)
+        self.highest.append(HIGHEST)
+        return number
+
+    def _uniform(self, grid: Grid, kind: type, place: int = -1) -> Term:
+        uniform = Uniform(self, len(self.drawn), grid, kind, place)
+        self.drawn.append(uniform)
+        key = id(grid), kind
+        if key not in self._roots:
+            self._roots[key] = grid.function(kind)  # keeps the grid
+        return Term(uniform, self._roots[key])
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
         """A uniform: a number that is not known yet."""
-        uniform = Uniform(self, len(self.drawn), grid, kind)
-        self.drawn.append(uniform)
-        values = grid.values
-        return uniform if values is None else Derived(uniform, values if kind is float else lambda k: kind(values(k)))
+        return self.draws(grid, 1, kind)[0]
 
-    def draws(self, grid: Grid, count: int) -> list[Any]:
-        """So many uniforms, held as floats."""
-        if grid.values is not None:
-            return [self.draw(grid) for _ in range(count)]
-        first = len(self.drawn)
-        fresh: list[Any] = [Uniform(self, index, grid) for index in range(first, first + count)]
-        self.drawn += fresh
-        return fresh
+    def draws(self, grid: Grid, count: int, kind: type = float) -> list[Any]:
+        """So many uniforms."""
+        return self.make_all(grid, kind, count, lambda: [self._uniform(grid, kind) for _ in range(count)])
+
+    def constants(self, values: list[float]) -> list[Number]:
+        """Numbers that are known, among others that are not.  They may be other numbers in every run: memory that is not read."""
+        fixed = Uniform(self, -1, CONSTANT, float)
+        return self.make_all(CONSTANT, None, len(values), lambda: [Term(fixed, Function(lambda k, v=value: v)) for value in values])  # type: ignore[misc]
 
     def choose(self, weights: Sequence[int]) -> int:
         """A discrete draw: index i with probability weights[i] / sum(weights)."""
         question = tuple(weights)
-        answer = self._branch(DISCRETE, question)
-        self.drawn.append((question, answer))
-        return answer
+        event = arithmetic.known()
+        if event[0] is CHOICE and event[2] == question:
+            return int(event[3])
+        beyond(event)
+        return int(self._chosen(CHOICE, question))
 
-    def odds(self, found: Callable[[], Odds]) -> Odds:
-        """Those of the race that is settled next: as they were found when it was first run."""
-        if self.position == len(self.branches):
-            return found()
-        odds = self.branches[self.position].odds
-        return odds or self.refuse(CHANGED)
+    def odds(self, racing: Sequence[Number], what: Any, found: Callable[[], Odds]) -> Odds:
+        """Those of a race, which depend on what is raced alone."""
+        key = what, tuple(number.term.function for number in racing)
+        event = arithmetic.known()
+        if event[0] is ODDS and event[2] == key:
+            odds: Odds = event[3]
+            return odds
+        beyond(event)
+        if key not in self._odds:
+            self._odds[key] = found()
+        self.learn(ODDS, None, key, self._odds[key])
+        return self._odds[key]
 
-    def settle(self, odds: Odds) -> int:
-        """Who wins the race."""
-        answer = self._branch(DISCRETE, odds.weights, odds)
-        self.drawn.append(Settled(odds.weights, answer))
-        return answer
+    def settle(self, odds: Odds) -> tuple[int, int]:
+        """Who wins the race, and the position of the branch."""
+        self.raced = True
+        event = arithmetic.known()
+        if event[0] is SETTLED and event[1] == odds:
+            return event[3], event[2]
+        beyond(event)
+        return self._chosen(SETTLED, odds.weights, odds), len(self.branches) - 1
 
-    @property
-    def slack(self) -> float:
-        """How far the law of the leaf just visited may be off, for its races."""
-        return sum(branch.odds.slack for branch in self.branches if branch.odds)
+    # branches
 
-    def split(self, uniform: Uniform, cut: int) -> int:
-        """Is the uniform at or above the cut?"""
-        if uniform.drawn is not self.drawn or active is not self:
-            self.refuse(OUTLIVED)
-        if uniform.race is not None:
-            self.refuse(f"uses the noise of a race once more{REUSED}")
-        return self._branch(uniform.index, cut)
-
-    def _branch(self, uniform: int, question: int | tuple[int, ...], odds: Odds | None = None) -> int:
-        position = self.position
-        self.position = position + 1
-        if position == len(self.branches):
-            branch = Branch(uniform, question, odds, len(self.trace))
-            branch.advance()
-            self.branches.append(branch)
-            return branch.answer
-        branch = self.branches[position]
-        if branch.uniform != uniform or branch.question != question:
-            self.refuse(CHANGED)
-        return branch.answer
-
-    def step(self, found: Callable[[], Step]) -> Step:
-        """A statement that is decided next: as it was found when this part of the branch was first run."""
+    def _branch(self, uniform: Uniform | None, question: Any, answer: int, interval: tuple[int, int]) -> None:
+        """The event comes next."""
         if active is not self:
             self.refuse(OUTLIVED)
-        number = self.steps
-        self.steps = number + 1
-        if number == len(self.trace):
-            self.trace.append(found())
-        return self.trace[number]
+        known = len(self.events), len(self.drawn), len(self.plain), len(self.made)
+        self.branches.append(Branch(uniform, question, answer, known, interval, (self.numerator, self.denominator, self.bits, self.slack)))
+
+    def _chosen(self, what: str, weights: tuple[int, ...], odds: Odds | None = None) -> int:
+        answer = next((index for index, weight in enumerate(weights) if weight), len(weights))
+        self._branch(None, weights, answer, (0, 0))
+        self.learn(what, odds, len(self.branches) - 1 if odds else weights, answer)
+        self._take(weights, answer, odds)
+        return answer
+
+    def _take(self, weights: tuple[int, ...], answer: int, odds: Odds | None) -> None:
+        self.drawn.append(Settled(weights, answer) if odds else (weights, answer))
+        self.numerator *= weights[answer]
+        self.denominator *= sum(weights)
+        self.slack += odds.slack if odds else 0.0
+
+    def split(self, uniform: Uniform, cut: int) -> None:
+        """Both are possible: that the uniform is at or above the cut, and that it is below, which comes first."""
+        if uniform.race is not None:
+            self.refuse(f"uses the noise of a race once more{REUSED}")
+        self._branch(uniform, cut, 0, (uniform.lo, uniform.hi))
+        self._narrow(uniform, uniform.lo, cut - 1)
+
+    def _narrow(self, uniform: Uniform, lo: int, hi: int) -> None:
+        had, grid, place = uniform.hi - uniform.lo, uniform.grid, uniform.place
+        if had == grid.last:
+            self.numerator *= hi - lo + 1
+            self.bits += grid.bits
+        else:
+            self.numerator = self.numerator // (had + 1) * (hi - lo + 1)
+        uniform.lo, uniform.hi = lo, hi
+        if place >= 0:
+            self.lowest[place], self.highest[place] = lo * TICK, hi * TICK
 
     def advance(self) -> bool:
         """Turn to the next leaf; False when all were visited."""
-        while self.branches and not self.branches[-1].advance():
-            self.branches.pop()
-        if self.branches:
-            del self.trace[self.branches[-1].traced :]
-        return bool(self.branches)
+        branches = self.branches
+        while branches:
+            branch = branches[-1]
+            uniform = branch.uniform
+            if uniform is not None:
+                uniform.lo, uniform.hi = branch.interval
+                if uniform.place >= 0:
+                    self.lowest[uniform.place], self.highest[uniform.place] = uniform.lo * TICK, uniform.hi * TICK
+            if branch.advance():
+                self._turn(branch)
+                return True
+            branches.pop()
+        return False
+
+    def _turn(self, branch: Branch) -> None:
+        """Forget what came after this branch, and give the next answer to its question."""
+        self.numerator, self.denominator, self.bits, self.slack = branch.weight
+        at, drawn, plain, made = branch.known
+        asked, operation, operand, answer = self.events[at]
+        for number in self.made[made:]:
+            number.term = DEAD
+        del self.events[at:], self.drawn[drawn:], self.made[made:], self.plain[plain:], self.lowest[plain:], self.highest[plain:]
+        if branch.uniform is not None:
+            self._narrow(branch.uniform, branch.question, branch.uniform.hi)
+            self.events.append((asked, operation, operand, not answer))
+        else:
+            self._take(branch.question, branch.answer, operation)
+            self.events.append((asked, operation, operand, branch.answer))
+
+    # the leaf just visited
 
     def mass(self) -> tuple[int, int]:
-        """Probability of the leaf just visited: numerator and denominator, not in lowest terms."""
-        numerator, denominator, bits = 1, 1, 0
-        for drawn in self.drawn:
-            if isinstance(drawn, tuple):
-                weights, taken = drawn
-                numerator *= weights[taken]
-                denominator *= sum(weights)
-            elif drawn.race is None:  # else a race was settled instead
-                numerator *= drawn.hi - drawn.lo + 1
-                bits += drawn.grid.bits
-        return numerator, denominator << bits
+        """Its probability: numerator and denominator, not in lowest terms."""
+        return self.numerator, self.denominator << self.bits
+
+    def tape(self) -> Tape:
+        """What replays it."""
+        if len(self.plain) == len(self.drawn):
+            return self.lowest.copy(), self.highest.copy()
+        return [
+            one if isinstance(one, tuple) else Point(one.grid, one.kind, one.race.taped if one.race else (one.lo, one.hi)) for one in self.drawn
+        ]
 
 
 class Replay(Run):
-    """Answers the questions of one known leaf with real numbers: each uniform at one end of its interval."""
+    """Answers the questions of one known leaf after another with real numbers: each uniform at one end of its interval."""
 
     lazy = False
 
-    def __init__(self, drawn: Sequence[Uniform | Choice], parity: int, fresh_seeds: bool = False) -> None:
+    def __init__(self, fresh_seeds: bool = False) -> None:
         super().__init__(fresh_seeds)
-        self.drawn, self.parity = [one for one in drawn if not isinstance(one, Settled)], parity
+        self._beyond = repeat((None, self, None, None)).__next__
+        self._left: Iterator[Any] = iter(())
 
-    def _next(self) -> Uniform | Choice:
-        position = self.position
-        if position == len(self.drawn):
+    def begin(self, tape: Tape, parity: int) -> None:
+        """Replay a leaf: the uniforms in turn at their highest and at their lowest, or the other way about where ``parity`` is even."""
+        if self.seeds:
+            self.seeds = set()
+        arithmetic.known = self._beyond
+        if isinstance(tape, tuple):
+            one, other = tape if parity & 1 else tape[::-1]
+            values = one.copy()
+            values[1::2] = other[1::2]
+            self._plain, self._left = True, iter(values)
+        else:
+            self._plain, self._left = False, iter([one for one in tape if type(one) is not Settled])
+            self._places = count(1 + parity)
+
+    def exploring(self) -> NoReturn:
+        self.refuse(OUTLIVED)
+
+    def ended(self) -> None:
+        """Refused unless all was drawn that the script says."""
+        if length_hint(self._left):
             self.refuse(CHANGED)
-        self.position = position + 1
-        return self.drawn[position]
+
+    def ahead(self) -> Iterable[Any]:
+        """Plain uniforms."""
+        return self._left if self._plain and length_hint(self._left) else map(self.draw, (DOUBLE,))
+
+    def _next(self) -> Any:
+        return self.refuse(CHANGED) if self._plain else next(self._left, None)
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
-        uniform = self._next()
-        if type(uniform) is not Uniform or uniform.grid is not grid:
+        point = self._next()
+        if type(point) is not Point or point.grid is not grid or point.kind is not kind:
             self.refuse(CHANGED)
-        if uniform.race is not None:
-            k = uniform.race.taped[(self.position + self.parity) & 1]
-        else:
-            k = uniform.hi if (self.position + self.parity) & 1 else uniform.lo
+        k = point.ends[next(self._places) & 1]
         if grid.values is not None:
             return grid.values(k)
-        return k / uniform.scale if uniform.kind is float else uniform.kind(k / uniform.scale)
+        return k / grid.scale if kind is float else kind(k / grid.scale)
 
-    def draws(self, grid: Grid, count: int) -> list[Any]:
-        return [self.draw(grid) for _ in range(count)]
+    def draws(self, grid: Grid, count: int, kind: type = float) -> list[Any]:
+        return [self.draw(grid, kind) for _ in range(count)]
 
     def choose(self, weights: Sequence[int]) -> int:
         choice = self._next()
-        if not isinstance(choice, tuple) or choice[0] != tuple(weights):
+        if type(choice) is not tuple or choice[0] != tuple(weights):
             self.refuse(CHANGED)
-        return choice[1]
+        next(self._places)
+        return int(choice[1])
 
 
 Script = Explorer | Replay

@@ -61,13 +61,14 @@ class SharedNoise:
     def keep(self, leaf: Leaf, explorer: Explorer) -> bool:
         """Take the leaf just visited, if races shared their noise on its way."""
         shared = [group for group in groups(explorer.races) if len(group) > 1]
-        if shared:
-            self._leaves.append(leaf)
-        branches = tuple((branch.uniform, branch.question, branch.answer) for branch in explorer.branches)
+        if not shared:
+            return False
+        self._leaves.append(leaf)
+        branches = tuple((branch.uniform.index if branch.uniform else -1, branch.question, branch.answer) for branch in explorer.branches)
         for group in shared:
             kept = _Kept(leaf, branches, group)
             self._tables.setdefault(kept.rest(), {})[kept.winners()] = kept
-        return bool(shared)
+        return True
 
     def leaves(self) -> list[Leaf]:
         """All that were kept, each with noise that lets the winner that matters win.  Raises Refused where more than one does."""
@@ -79,9 +80,9 @@ class SharedNoise:
                 raise Refused(BOTH)
             for kept in table.values():
                 for index, taped in kept.group[used[0] if used else -1].taped.items():
-                    uniform = kept.leaf.drawn[index]
-                    assert not isinstance(uniform, tuple) and uniform.race is not None
-                    uniform.race = uniform.race._replace(taped=taped)
+                    tape = kept.leaf[1]
+                    assert isinstance(tape, list)
+                    tape[index] = tape[index]._replace(ends=taped)
         return self._leaves
 
 
@@ -90,6 +91,6 @@ def _matters(table: dict[tuple[int, ...], _Kept], place: int) -> bool:
     outcomes = dict[tuple[int, ...], Hashable]()
     for winners, kept in table.items():
         others = winners[:place] + winners[place + 1 :]
-        if outcomes.setdefault(others, kept.leaf.outcome) != kept.leaf.outcome:
+        if outcomes.setdefault(others, kept.leaf[0]) != kept.leaf[0]:
             return True
     return False

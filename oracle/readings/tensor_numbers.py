@@ -7,6 +7,7 @@ replays them at grid points, on a tensor of the same shape, because its vectoris
 from __future__ import annotations
 
 import operator
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .arithmetic import Number, index_in
+from .arithmetic import Number, Term, index_in
+from .functions import Function
 from .tensors import LazyTensor, explorer, filled, is_lazy, lazy, lifted, numbers_at
-from .uniforms import Derived
 
 new_tensor = torch.tensor  # as it is before it is patched
 
@@ -62,7 +63,7 @@ def narrower(dtype: torch.dtype, than: torch.dtype) -> bool:
 
 def rounded(number: Number, dtype: torch.dtype) -> Number:
     """The number as an element of a narrower dtype."""
-    return number.apply(lambda value: nearest(value, dtype))
+    return number.apply(nearest, dtype)
 
 
 def values_at(end: int, tensor: LazyTensor) -> Tensor:
@@ -86,21 +87,32 @@ def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
         result: Tensor = function(*args[:at], given, *args[at + 1 :], **kwargs)
         return result
 
-    ends = values_at(0, source), values_at(1, source)
-    low, high = map(evaluate, ends)
-    divides = name in ("rdiv", "rtruediv", "reciprocal") or ("div" in name and at == 1)
-    if not torch.equal(low.isnan(), high.isnan()) or divides and bool((ends[0] * ends[1] < 0).any()):
-        explorer().refuse(f"torch {name} of a uniform is not monotone over its whole range")
+    outer = evaluate(source.as_subclass(Tensor))
+    numbers = source.numbers if outer.shape == shape else numbers_at(source.places.expand(outer.shape))
+    terms = [number.term for number in numbers]
 
-    def put_off(number: Number, place: int) -> Number:
+    def put_off() -> list[Term]:
+        ends = values_at(0, source), values_at(1, source)
+        low, high = map(evaluate, ends)
+        divides = name in ("rdiv", "rtruediv", "reciprocal") or ("div" in name and at == 1)
+        if not torch.equal(low.isnan(), high.isnan()) or divides and bool((ends[0] * ends[1] < 0).any()):
+            explorer().refuse(f"torch {name} of a uniform is not monotone over its whole range")
+        by = name, at, scalar, shape, dtype, device, *map(shown, args[:at]), None, *map(shown, args[at + 1 :]), *kwargs, *map(shown, kwargs.values())
+        return [Term(term.uniform, following(term.function, place, by)) for place, term in enumerate(terms)]
+
+    def following(before: Function, place: int, by: Hashable) -> Function:
         def value(k: int) -> float:
-            filling = torch.full(shape, number.value(k), dtype=dtype, device=device)
+            filling = torch.full(shape, before.value(k), dtype=dtype, device=device)
             return float(evaluate(filling).flatten()[place].item())
 
-        return Derived(number.uniform, value)
+        return before.followed((place, by), value)
 
-    numbers = source.numbers if low.shape == shape else numbers_at(source.places.expand(low.shape))
-    return filled(torch.empty_like(low), [put_off(number, place) for place, number in enumerate(numbers)])
+    return filled(torch.empty_like(outer), explorer().make_all(monotone, None, (name, terms), put_off))
+
+
+def shown(value: Any) -> Hashable:
+    """A known argument, to tell it from others."""
+    return (value.dtype, value.shape, repr(value.tolist())) if isinstance(value, Tensor) else repr(value)
 
 
 def classified(function: Any, tensor: LazyTensor) -> Tensor:

@@ -16,7 +16,6 @@ from torch import Tensor
 from . import scripted
 from .arithmetic import Number
 from .scripted import Explorer
-from .uniforms import CONSTANT, Derived, Uniform
 
 without_dispatch = torch._C.DisableTorchFunctionSubclass
 
@@ -103,8 +102,8 @@ def lifted(number: Number) -> LazyTensor:
 
 def constant_places(tensor: Tensor) -> Tensor:
     """Places of numbers that are known."""
-    fixed = Uniform(explorer(), scripted.DISCRETE, CONSTANT)
-    return placed([Derived(fixed, lambda k, v=value: v) for value in tensor.flatten().tolist()], tensor)  # type: ignore[misc]
+    values = tensor.flatten().tolist()
+    return placed(explorer().constants(values), tensor)
 
 
 def make_lazy(tensor: Tensor) -> LazyTensor:

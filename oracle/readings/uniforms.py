@@ -1,26 +1,22 @@
-"""A number that is not known yet: a uniform, or a monotone function of one, until it is compared.
+"""Uniforms that are not known yet.
 
-A `Uniform` knows of itself that it is the k-th point of its grid, lo <= k <= hi. A comparison that is true for some of
-these and false for others branches, and narrows the interval. Arithmetic with known numbers is put off (`Derived`):
-`value(k)` replays the very float operations at the k-th grid point, so every branch is cut where the unmodified code
-would cut it.
+Of a `Uniform` is known that it is the k-th point of its grid, lo <= k <= hi.  The program holds a `Number`.  A comparison that is true for some of
+these points and false for others branches, and narrows the interval.  Arithmetic with known numbers is put off (`functions`): the very float
+operations are replayed at a grid point, so every branch is cut where the unmodified code would cut it.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil, floor, log, log1p
-from typing import TYPE_CHECKING, Any
+from math import log, log1p
+from typing import TYPE_CHECKING
 
-from .arithmetic import Number
+from .functions import Even, Function
 
 if TYPE_CHECKING:
     from .races import Standing
-    from .scripted import Explorer, Step
-
-CHANGED = "randomness that is not controlled: a replay of the same choices asked another question"
+    from .scripted import Explorer
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,13 @@ class Grid:
 
     def value(self, k: int) -> float:
         return k / self.scale if self.values is None else self.values(k)
+
+    def function(self, kind: type) -> Function:
+        """``value(k)`` as a float or, with ``kind``, as a numpy float64."""
+        values = self.values
+        if values is None:
+            return Even(self.scale, kind)
+        return Function(values if kind is float else lambda k: kind(values(k)))
 
 
 def _middle(k: int) -> tuple[float, float]:
@@ -64,121 +67,15 @@ SINGLE = Grid("float32", 24)
 CONSTANT = Grid("constant", 0)
 
 
-class Uniform(Number):
-    """A uniform on an evenly spaced grid, held by the program as a float or, with `kind`, as a numpy float64."""
+class Uniform:
+    """A uniform of one run after another: it is the k-th point of its grid, lo <= k <= hi.
 
-    __slots__ = ("script", "drawn", "index", "grid", "kind", "scale", "lo", "hi", "race")
+    ``kind``: float or numpy's float64.  ``index``: among all draws, and ``place`` among those that are plain, or -1.
+    """
 
-    def __init__(self, script: Explorer, index: int, grid: Grid, kind: type = float) -> None:
-        self.script, self.drawn, self.index, self.grid, self.kind = script, script.drawn, index, grid, kind
-        self.scale, self.lo, self.hi = grid.scale, 0, grid.last
+    __slots__ = ("script", "index", "grid", "kind", "place", "lo", "hi", "race")
+
+    def __init__(self, script: Explorer, index: int, grid: Grid, kind: type, place: int = -1) -> None:
+        self.script, self.index, self.grid, self.kind, self.place = script, index, grid, kind, place
+        self.lo, self.hi = 0, grid.last
         self.race: Standing | None = None
-
-    @property
-    def uniform(self) -> Uniform:
-        return self
-
-    def value(self, k: int) -> Any:
-        return self.kind(k / self.scale)
-
-    # `other * self.scale` is exact; NaN compares false
-
-    def __lt__(self, other: Any) -> Any:
-        if type(other) is not float and not isinstance(other, (float, int)):
-            return self._decide(operator.lt, other)
-        point = other * self.scale
-        if point > self.hi:
-            return True
-        return point > self.lo and not self.split(ceil(point))
-
-    def __ge__(self, other: Any) -> Any:
-        if type(other) is not float and not isinstance(other, (float, int)):
-            return self._decide(operator.ge, other)
-        point = other * self.scale
-        if point > self.hi:
-            return False
-        return self.split(ceil(point)) if point > self.lo else point == point
-
-    def __le__(self, other: Any) -> Any:
-        if type(other) is not float and not isinstance(other, (float, int)):
-            return self._decide(operator.le, other)
-        point = other * self.scale
-        if point >= self.hi:
-            return True
-        return point >= self.lo and not self.split(floor(point) + 1)
-
-    def __gt__(self, other: Any) -> Any:
-        if type(other) is not float and not isinstance(other, (float, int)):
-            return self._decide(operator.gt, other)
-        point = other * self.scale
-        if point >= self.hi:
-            return False
-        return self.split(floor(point) + 1) if point >= self.lo else point == point
-
-    def split(self, cut: int) -> bool:
-        """Is k >= cut? Both are possible."""
-        if self.script.split(self, cut):
-            self.lo = cut
-            return True
-        self.hi = cut - 1
-        return False
-
-    def decide(self, truth: Callable[[int], bool], at_ends: Callable[[], tuple[bool, ...]] | None = None) -> bool:
-        """The truth of a statement about k that changes at most once over the interval; bisection finds where.
-
-        ``at_ends`` says it of the interval's ends, where that is known more cheaply.
-        """
-        low, high, cut = self.script.step(lambda: self._found(truth, at_ends))
-        if cut is None:
-            return low
-        return high if self.split(cut) else low
-
-    def _found(self, truth: Callable[[int], bool], at_ends: Callable[[], tuple[bool, ...]] | None) -> Step:
-        low, high = (truth(self.lo), truth(self.hi)) if at_ends is None else at_ends()
-        if low == high:
-            return low, high, None
-        before, cut = self.lo, self.hi
-        while cut - before > 1:
-            middle = (before + cut) // 2
-            if truth(middle) == low:
-                before = middle
-            else:
-                cut = middle
-        return low, high, cut
-
-
-class Derived(Number):
-    """A monotone function of a uniform."""
-
-    __slots__ = ("_uniform", "_value", "_ends")
-
-    def __init__(self, uniform: Uniform, value: Callable[[int], Any], ends: tuple[int, Any, int, Any] | None = None) -> None:
-        self._uniform, self._value, self._ends = uniform, value, ends
-
-    def ends(self) -> tuple[Any, Any]:
-        lo, hi = self._uniform.lo, self._uniform.hi
-        if self._ends is None or self._ends[0] != lo or self._ends[2] != hi:
-            self._ends = lo, self._value(lo), hi, self._value(hi)
-        return self._ends[1], self._ends[3]
-
-    @property
-    def uniform(self) -> Uniform:
-        return self._uniform
-
-    def value(self, k: int) -> Any:
-        return self._value(k)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._decide(operator.lt, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._decide(operator.ge, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._decide(operator.le, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._decide(operator.gt, other)
-
-
-Number.derived = Derived

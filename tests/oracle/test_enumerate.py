@@ -5,6 +5,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import accumulate, count
 from random import random as captured_random
@@ -14,8 +15,10 @@ import numpy as np
 import pytest
 import torch
 
+from draftproof.oracle.readings import scripted
 from draftproof.oracle.readings.enumerate import Enumeration, Refused, enumerate_law, scripted_generator
 from draftproof.oracle.readings.scripted import Explorer
+from draftproof.oracle.readings.uniforms import DOUBLE
 
 P, Q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
 SECOND_TARGET, SECOND_DRAFT = [0.15, 0.15, 0.35, 0.35], [0.45, 0.45, 0.05, 0.05]
@@ -299,9 +302,17 @@ def test_an_array_of_an_earlier_program_is_refused() -> None:
         enumerate_law(lambda: bool((kept[1] < 0.25).all()))  # kept[0] is of the run before anything is scripted
 
 
-def test_a_statement_on_numbers_of_another_run_is_refused() -> None:
+def test_a_statement_on_numbers_of_another_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It must not be answered from what that run found."""
     over = Explorer()
-    over.begin()
+    for script, refused in ((over, False), (Explorer(), True)):
+        script.begin()
+        monkeypatch.setattr(scripted, "active", script)
+        if not refused:
+            number = over.draw(DOUBLE)
+            bool(number < 0.5)
+        with pytest.raises(Refused, match="outlived the run") if refused else nullcontext():
+            bool(number >= 0.25)
+    monkeypatch.setattr(scripted, "active", None)
     with pytest.raises(Refused, match="outlived the run"):
-        over.step(lambda: pytest.fail("decided all the same"))
+        bool(number < 0.75)
