@@ -26,7 +26,7 @@ from .watched import Watch, watched
 
 __all__ = ["Enumeration", "Refused", "enumerate_law", "scripted_generator"]
 
-LARGEST_BLOCK = 256  # leaves explored before they are replayed
+LARGEST_BLOCK = 4096  # leaves explored before they are replayed
 FEWEST_RUNS = 16  # a program with few leaves is replayed until so many runs agree
 
 T = TypeVar("T", bound=Hashable)
@@ -88,10 +88,11 @@ def enumerate_law(
                     reading.replay(block)
                 few = (few + block)[:FEWEST_RUNS]
                 size = min(16 * size, LARGEST_BLOCK)
-            times = FEWEST_RUNS // reading.leaves
-            with watch.under(1):
-                reading.replay(few, range(1, times))
-                reading.replay(reading.shared.leaves(), range(max(1, times)))
+            times, shared = FEWEST_RUNS // reading.leaves, reading.shared.leaves()
+            if times > 1 or shared:
+                with watch.under(1):
+                    reading.replay(few, range(1, times))
+                    reading.replay(shared, range(max(1, times)))
     outcomes: dict[T, Fraction] = {}
     failures: dict[str, Fraction] = {}
     for (outcome, denominator, bits), numerator in reading.law.items():

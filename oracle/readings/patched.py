@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
 from . import scripted
-from .scripted import choose_one_of, current, note_seed, rewound
+from .scripted import choose_one_of, current, note_seed, rewound, supply
 from .uniforms import EXPONENTIAL
 
 Patch = tuple[Any, str, Any]  # owner, name, replacement
@@ -50,15 +49,10 @@ def _urandom(size: int) -> bytes:
     return _real_urandom(size) if scripted.active is None else current().refuse("draws from os.urandom, which is not scripted")
 
 
-def _ahead() -> Iterable[Any]:
-    return map(lambda _: current(), (None,)) if scripted.active is None else scripted.active.ahead()
-
-
 def python_patches() -> list[Patch]:
     """What `random` builds on: choices, randrange, sample, shuffle and the rest follow."""
-    uniform = chain.from_iterable(iter(_ahead, None)).__next__  # in C as long as the script knows what comes
     patches: list[Patch] = [
-        (random, "random", uniform),
+        (random, "random", supply.next),
         (random, "getrandbits", lambda bits: choose_one_of(1 << bits)),
         (random, "expovariate", lambda lambd=1.0: current().draw(EXPONENTIAL) / lambd),
         (random, "seed", lambda a=None, version=2: note_seed("random.seed", a)),
@@ -67,7 +61,7 @@ def python_patches() -> list[Patch]:
     ]
     for owner in (random.Random, random.SystemRandom):
         patches += [
-            (owner, "random", uniform),  # takes no self
+            (owner, "random", supply.next),  # which takes no self
             (owner, "getrandbits", lambda self, bits: choose_one_of(1 << bits)),
             (owner, "expovariate", lambda self, lambd=1.0: current().draw(EXPONENTIAL) / lambd),
             (owner, "_randbelow", lambda self, count: choose_one_of(count)),

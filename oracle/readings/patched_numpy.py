@@ -30,9 +30,8 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 
 def _filled(shape: tuple[int, ...], values: Sequence[Any], dtype: Any) -> Array:
-    out = np.empty(len(values), dtype=dtype)
-    out[:] = values
-    return out.reshape(shape)
+    """Without asking every element whether it is an array."""
+    return np.fromiter(values, dtype, len(values)).reshape(shape)
 
 
 def _uniforms(size: Any, grid: Grid = DOUBLE) -> Any:

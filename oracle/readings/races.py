@@ -105,8 +105,8 @@ def _over(script: Explorer, racing: Sequence[Number], place: int, position: int,
 def _change(script: Explorer, group: Sequence[Race], what: dict[str, Any]) -> None:
     """Of all that took part in these races."""
     for index in {index for race in group for index in race.taped}:
-        uniform = script.drawn[index]
-        assert not isinstance(uniform, tuple) and uniform.race is not None
+        uniform = script.uniform(index)
+        assert uniform.race is not None
         uniform.race = uniform.race._replace(**what)
 
 

@@ -18,7 +18,8 @@ from . import arithmetic
 from .arithmetic import CHANGED, MOST_VALUES, OUTLIVED, Event, Number, Term, beyond
 from .functions import Function
 from .refused import Refused
-from .uniforms import CONSTANT, DOUBLE, Grid, Uniform
+from .supply import Supply
+from .uniforms import CONSTANT, DOUBLE, Grid, Point, Uniform
 
 REUSED = "; noise that decides twice is kind C (draftproof explain C)"
 """Why a reading is refused may be what is wrong with the verifier."""
@@ -38,7 +39,7 @@ class Odds(NamedTuple):
 class Branch:
     """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`.
 
-    With it goes how much was known before it was answered: events, draws, plain draws, numbers made; the uniform's interval; the weight so far.
+    With it goes how much was known before it was answered: events, draws, numbers made; the uniform's interval; the weight so far.
     """
 
     __slots__ = ("uniform", "question", "answer", "known", "interval", "weight")
@@ -70,16 +71,8 @@ class Settled(NamedTuple):
     taken: int
 
 
-class Point(NamedTuple):
-    """What a replay draws: one of two points of a grid."""
-
-    grid: Grid
-    kind: type
-    ends: tuple[int, int]
-
-
-Tape = tuple[list[float], list[float]] | list[Any]
-"""What a replay draws, one after another: the values at either end, where all of it is plain; points and choices."""
+Tape = tuple[list[float], list[float], list[Any]]
+"""What a replay draws: plain uniforms, one after another, at the lower and at the upper end; other points and choices, one after another."""
 
 
 class Race(NamedTuple):
@@ -110,15 +103,16 @@ class Run:
 CHOICE, SETTLED, ODDS = "choice", "settled", "odds"
 
 
-def _references(numbers: list[Number]) -> set[int]:
+def _references(numbers: list[Number], others: list[Number]) -> set[int]:
     """How many references there are to each."""
-    return set(map(sys.getrefcount, numbers))
+    return set(map(sys.getrefcount, numbers + others))
 
 
 _kept = [object()]
 _twice = [*_kept]
-LET_GO = _references(_kept)  # type: ignore[arg-type]
+LET_GO = _references(_kept, [])  # type: ignore[arg-type]
 """Of numbers that are held twice, here, and by nobody else."""
+MORE = 8  # plain uniforms made at a time
 
 
 class Explorer(Run):
@@ -136,9 +130,9 @@ class Explorer(Run):
         self.branches: list[Branch] = []
         self.events: list[Event] = []
         self.drawn: list[Uniform | Choice] = []
-        self.plain: list[Number] = []  # what `ahead` gave
+        self.plain: list[Number] = []  # what `random.random` gives in every run, as many as were ever needed
         self.lowest, self.highest = list[float](), list[float]()  # their values
-        self.made: list[Number] = []  # all that the program was given
+        self.made: list[Number] = []  # all else that the program was given
         self.numbers: list[Number] = []  # what the elements of lazy tensors are
         self.races: list[Race] = []  # those with one place, in the order in which they were settled
         self.raced = False
@@ -154,20 +148,22 @@ class Explorer(Run):
         self.refusal = None
         if self.numbers:
             self.numbers = []
-        if self.made and _references(self.made) != LET_GO:
+        supply.offer(self.plain)
+        if _references(self.plain, self.made) - LET_GO:
             self._renew()
+            supply.offer(self.plain)
         if self.raced:
             self.races = []
-            for one in self.drawn:
-                if isinstance(one, Uniform):
-                    one.race = None
-        self._asked, self._ahead, self._handed = iter(self.events), iter(self.plain or ()), not self.plain
+            for uniform in self._uniforms():
+                uniform.race = None
+        self._asked = iter(self.events)
         arithmetic.known = chain(self._asked, self._beyond).__next__
 
     def _renew(self) -> None:
         """Other numbers in place of all those of the last run, which are told that they outlived it."""
-        fresh = {id(old): Number(old.term) for old in self.made}
-        for old in self.made:
+        given = self.plain + self.made
+        fresh = {id(old): Number(old.term) for old in given}
+        for old in given:
             old.term = DEAD
 
         def renewed(answer: Any) -> Any:
@@ -210,33 +206,39 @@ class Explorer(Run):
 
     def ended(self) -> None:
         """Refused unless the run came as far as the run before, up to its last branch."""
-        if length_hint(self._asked) or length_hint(self._ahead):
+        if length_hint(self._asked):
             self.refuse(CHANGED)
 
     # draws
 
-    def ahead(self) -> Iterable[Any]:
-        """Plain uniforms, those of the last run first."""
-        if not self._handed:
-            self._handed = True
-            return self._ahead
-        return map(self._plain, (DOUBLE,))
+    def more(self) -> list[Any]:
+        """Plain uniforms beyond those that were ever drawn."""
+        first = len(self.plain)
+        fresh = [Number(self._term(Uniform(self, index, DOUBLE, float, index))) for index in range(first, first + MORE)]
+        self.plain += fresh
+        self.lowest += [0.0] * MORE
+        self.highest += [HIGHEST] * MORE
+        return fresh
 
-    def _plain(self, grid: Grid) -> Number:
-        number = Number(self._uniform(grid, float, len(self.plain)))
-        self.plain.append(number)
-        self.made.append(number)
-        self.lowest.append(0.0)
-        self.highest.append(HIGHEST)
-        return number
-
-    def _uniform(self, grid: Grid, kind: type, place: int = -1) -> Term:
-        uniform = Uniform(self, len(self.drawn), grid, kind, place)
-        self.drawn.append(uniform)
-        key = id(grid), kind
+    def _term(self, uniform: Uniform) -> Term:
+        key = id(uniform.grid), uniform.kind
         if key not in self._roots:
-            self._roots[key] = grid.function(kind)  # keeps the grid
+            self._roots[key] = uniform.grid.function(uniform.kind)  # keeps the grid
         return Term(uniform, self._roots[key])
+
+    def _drawn(self, grid: Grid, kind: type) -> Term:
+        uniform = Uniform(self, ~len(self.drawn), grid, kind)
+        self.drawn.append(uniform)
+        return self._term(uniform)
+
+    def uniform(self, index: int) -> Uniform:
+        """By the index that it has."""
+        found = self.plain[index].term.uniform if index >= 0 else self.drawn[~index]
+        assert isinstance(found, Uniform)
+        return found
+
+    def _uniforms(self) -> list[Uniform]:
+        return [number.term.uniform for number in self.plain] + [one for one in self.drawn if isinstance(one, Uniform)]
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
         """A uniform: a number that is not known yet."""
@@ -244,7 +246,7 @@ class Explorer(Run):
 
     def draws(self, grid: Grid, count: int, kind: type = float) -> list[Any]:
         """So many uniforms."""
-        return self.make_all(grid, kind, count, lambda: [self._uniform(grid, kind) for _ in range(count)])
+        return self.make_all(grid, kind, count, lambda: [self._drawn(grid, kind) for _ in range(count)])
 
     def constants(self, values: list[float]) -> list[Number]:
         """Numbers that are known, among others that are not.  They may be other numbers in every run: memory that is not read."""
@@ -288,7 +290,7 @@ class Explorer(Run):
         """The event comes next."""
         if active is not self:
             self.refuse(OUTLIVED)
-        known = len(self.events), len(self.drawn), len(self.plain), len(self.made)
+        known = len(self.events), len(self.drawn), len(self.made)
         self.branches.append(Branch(uniform, question, answer, known, interval, (self.numerator, self.denominator, self.bits, self.slack)))
 
     def _chosen(self, what: str, weights: tuple[int, ...], odds: Odds | None = None) -> int:
@@ -318,7 +320,7 @@ class Explorer(Run):
             self.bits += grid.bits
         else:
             self.numerator = self.numerator // (had + 1) * (hi - lo + 1)
-        uniform.lo, uniform.hi = lo, hi
+        uniform.narrow(lo, hi)
         if place >= 0:
             self.lowest[place], self.highest[place] = lo * TICK, hi * TICK
 
@@ -329,7 +331,7 @@ class Explorer(Run):
             branch = branches[-1]
             uniform = branch.uniform
             if uniform is not None:
-                uniform.lo, uniform.hi = branch.interval
+                uniform.narrow(*branch.interval)
                 if uniform.place >= 0:
                     self.lowest[uniform.place], self.highest[uniform.place] = uniform.lo * TICK, uniform.hi * TICK
             if branch.advance():
@@ -341,11 +343,11 @@ class Explorer(Run):
     def _turn(self, branch: Branch) -> None:
         """Forget what came after this branch, and give the next answer to its question."""
         self.numerator, self.denominator, self.bits, self.slack = branch.weight
-        at, drawn, plain, made = branch.known
+        at, drawn, made = branch.known
         asked, operation, operand, answer = self.events[at]
         for number in self.made[made:]:
             number.term = DEAD
-        del self.events[at:], self.drawn[drawn:], self.made[made:], self.plain[plain:], self.lowest[plain:], self.highest[plain:]
+        del self.events[at:], self.drawn[drawn:], self.made[made:]
         if branch.uniform is not None:
             self._narrow(branch.uniform, branch.question, branch.uniform.hi)
             self.events.append((asked, operation, operand, not answer))
@@ -361,11 +363,14 @@ class Explorer(Run):
 
     def tape(self) -> Tape:
         """What replays it."""
-        if len(self.plain) == len(self.drawn):
-            return self.lowest.copy(), self.highest.copy()
-        return [
-            one if isinstance(one, tuple) else Point(one.grid, one.kind, one.race.taped if one.race else (one.lo, one.hi)) for one in self.drawn
-        ]
+        used = supply.used()
+        lowest, highest = self.lowest[:used], self.highest[:used]
+        if self.raced:
+            for index, number in enumerate(self.plain[:used]):
+                race = number.term.uniform.race
+                if race is not None:
+                    lowest[index], highest[index] = race.taped[0] * TICK, race.taped[1] * TICK
+        return lowest, highest, [one if isinstance(one, tuple) else one.point() for one in self.drawn]
 
 
 class Replay(Run):
@@ -383,44 +388,37 @@ class Replay(Run):
         if self.seeds:
             self.seeds = set()
         arithmetic.known = self._beyond
-        if isinstance(tape, tuple):
-            one, other = tape if parity & 1 else tape[::-1]
-            values = one.copy()
-            values[1::2] = other[1::2]
-            self._plain, self._left = True, iter(values)
-        else:
-            self._plain, self._left = False, iter([one for one in tape if type(one) is not Settled])
-            self._places = count(1 + parity)
+        lowest, highest, others = tape
+        values, contrary = (lowest.copy(), highest) if parity & 1 else (highest.copy(), lowest)
+        values[1::2] = contrary[1::2]
+        supply.offer(values)
+        if others:
+            others = [one for one in others if type(one) is not Settled]
+        self._left, self._places = iter(others), count(1 + parity)
 
     def exploring(self) -> NoReturn:
         self.refuse(OUTLIVED)
 
     def ended(self) -> None:
         """Refused unless all was drawn that the script says."""
-        if length_hint(self._left):
+        if length_hint(self._left) or supply.left():
             self.refuse(CHANGED)
 
-    def ahead(self) -> Iterable[Any]:
-        """Plain uniforms."""
-        return self._left if self._plain and length_hint(self._left) else map(self.draw, (DOUBLE,))
-
-    def _next(self) -> Any:
-        return self.refuse(CHANGED) if self._plain else next(self._left, None)
+    def more(self) -> NoReturn:
+        """More plain uniforms than the leaf has."""
+        self.refuse(CHANGED)
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
-        point = self._next()
+        point = next(self._left, None)
         if type(point) is not Point or point.grid is not grid or point.kind is not kind:
             self.refuse(CHANGED)
-        k = point.ends[next(self._places) & 1]
-        if grid.values is not None:
-            return grid.values(k)
-        return k / grid.scale if kind is float else kind(k / grid.scale)
+        return point.values[next(self._places) & 1]
 
     def draws(self, grid: Grid, count: int, kind: type = float) -> list[Any]:
         return [self.draw(grid, kind) for _ in range(count)]
 
     def choose(self, weights: Sequence[int]) -> int:
-        choice = self._next()
+        choice = next(self._left, None)
         if type(choice) is not tuple or choice[0] != tuple(weights):
             self.refuse(CHANGED)
         next(self._places)
@@ -429,6 +427,7 @@ class Replay(Run):
 
 Script = Explorer | Replay
 active: Script | None = None
+supply = Supply(lambda: current().more())
 
 
 def current() -> Script:

@@ -16,7 +16,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .refused import Refused
-from .scripted import REUSED, Race
+from .scripted import REUSED, TICK, Race
+from .uniforms import point
 
 if TYPE_CHECKING:
     from .enumerate import Leaf
@@ -39,7 +40,7 @@ class _Kept(NamedTuple):
     """A leaf: (uniform, question, answer) of its branches, and the races over one row of noise."""
 
     leaf: Leaf
-    branches: tuple[tuple[int, Any, int], ...]
+    branches: tuple[tuple[int | None, Any, int], ...]
     group: Group
 
     def winners(self) -> tuple[int, ...]:
@@ -64,7 +65,7 @@ class SharedNoise:
         if not shared:
             return False
         self._leaves.append(leaf)
-        branches = tuple((branch.uniform.index if branch.uniform else -1, branch.question, branch.answer) for branch in explorer.branches)
+        branches = tuple((branch.uniform.index if branch.uniform else None, branch.question, branch.answer) for branch in explorer.branches)
         for group in shared:
             kept = _Kept(leaf, branches, group)
             self._tables.setdefault(kept.rest(), {})[kept.winners()] = kept
@@ -80,9 +81,11 @@ class SharedNoise:
                 raise Refused(BOTH)
             for kept in table.values():
                 for index, taped in kept.group[used[0] if used else -1].taped.items():
-                    tape = kept.leaf[1]
-                    assert isinstance(tape, list)
-                    tape[index] = tape[index]._replace(ends=taped)
+                    lowest, highest, others = kept.leaf[1]
+                    if index >= 0:
+                        lowest[index], highest[index] = taped[0] * TICK, taped[1] * TICK
+                    else:
+                        others[~index] = point(others[~index].grid, others[~index].kind, taped)
         return self._leaves
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log, log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .functions import Even, Function
 
@@ -67,15 +67,41 @@ SINGLE = Grid("float32", 24)
 CONSTANT = Grid("constant", 0)
 
 
+class Point(NamedTuple):
+    """What a replay draws: one of two values of a grid, the lower end of an interval first."""
+
+    grid: Grid
+    kind: type
+    values: tuple[Any, Any]
+
+
+def point(grid: Grid, kind: type, ends: tuple[int, int]) -> Point:
+    low, high = map(grid.value, ends)
+    return Point(grid, kind, (low, high) if kind is float else (kind(low), kind(high)))
+
+
 class Uniform:
     """A uniform of one run after another: it is the k-th point of its grid, lo <= k <= hi.
 
-    ``kind``: float or numpy's float64.  ``index``: among all draws, and ``place`` among those that are plain, or -1.
+    ``kind``: float or numpy's float64.  ``place``: among those that are plain, which is the ``index`` too, or -1; then ~``index`` is that among all
+    other draws.
     """
 
-    __slots__ = ("script", "index", "grid", "kind", "place", "lo", "hi", "race")
+    __slots__ = ("script", "index", "grid", "kind", "place", "lo", "hi", "race", "known")
 
     def __init__(self, script: Explorer, index: int, grid: Grid, kind: type, place: int = -1) -> None:
         self.script, self.index, self.grid, self.kind, self.place = script, index, grid, kind, place
         self.lo, self.hi = 0, grid.last
         self.race: Standing | None = None
+
+        self.known: Point | None = None
+
+    def narrow(self, lo: int, hi: int) -> None:
+        self.lo, self.hi, self.known = lo, hi, None
+
+    def point(self) -> Point:
+        """What a replay draws."""
+        if self.race is not None:
+            return point(self.grid, self.kind, self.race.taped)
+        self.known = self.known or point(self.grid, self.kind, (self.lo, self.hi))
+        return self.known
