@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from math import isfinite
 from typing import Any, NoReturn
@@ -14,6 +15,7 @@ from . import scripted, tensor_operations  # noqa: F401 (loaded before torch is 
 from .arithmetic import Number
 from .patched import Patch
 from .scripted import choose_one_of, current, draw_without_replacement, exact_weights, note_seed, rewound
+from .tensor_numbers import of_values
 from .tensors import LazyTensor, filled, is_lazy, lifted, make_lazy
 from .torch_grids import exponentials, grid_of
 from .uniforms import Grid
@@ -70,6 +72,8 @@ def _draw_into(tensor: Tensor, grid: Grid | None = None) -> Tensor:
     drawn = script.draws(grid, tensor.numel())
     if script.lazy:
         return filled(tensor.detach() if tensor.requires_grad else tensor, drawn)
+    if tensor.dtype is torch.float32 or tensor.dtype is torch.float64:
+        return of_values(array("f" if tensor.dtype is torch.float32 else "d", drawn), tensor.dtype, tensor.shape, tensor.device)
     return _tensor(drawn, dtype=tensor.dtype, device=tensor.device).reshape(tensor.shape)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, count, repeat
+from itertools import chain, islice, repeat
 from operator import length_hint
 from typing import Any, NamedTuple, NoReturn
 
@@ -370,7 +370,8 @@ class Explorer(Run):
                 race = number.term.uniform.race
                 if race is not None:
                     lowest[index], highest[index] = race.taped[0] * TICK, race.taped[1] * TICK
-        return lowest, highest, [one if isinstance(one, tuple) else one.point() for one in self.drawn]
+            return lowest, highest, [one.point() if isinstance(one, Uniform) else one for one in self.drawn]
+        return lowest, highest, [one if isinstance(one, tuple) else one.known or one.point() for one in self.drawn]
 
 
 class Replay(Run):
@@ -394,7 +395,7 @@ class Replay(Run):
         supply.offer(values)
         if others:
             others = [one for one in others if type(one) is not Settled]
-        self._left, self._places = iter(others), count(1 + parity)
+        self._left, self._place = iter(others), parity
 
     def exploring(self) -> NoReturn:
         self.refuse(OUTLIVED)
@@ -409,19 +410,20 @@ class Replay(Run):
         self.refuse(CHANGED)
 
     def draw(self, grid: Grid, kind: type = float) -> Any:
-        point = next(self._left, None)
-        if type(point) is not Point or point.grid is not grid or point.kind is not kind:
-            self.refuse(CHANGED)
-        return point.values[next(self._places) & 1]
+        return self.draws(grid, 1, kind)[0]
 
     def draws(self, grid: Grid, count: int, kind: type = float) -> list[Any]:
-        return [self.draw(grid, kind) for _ in range(count)]
+        points, place = list(islice(self._left, count)), self._place
+        if len(points) < count or any(type(point) is not Point or point.grid is not grid or point.kind is not kind for point in points):
+            self.refuse(CHANGED)
+        self._place += count
+        return [point.values[at & 1] for at, point in enumerate(points, place + 1)]
 
     def choose(self, weights: Sequence[int]) -> int:
         choice = next(self._left, None)
         if type(choice) is not tuple or choice[0] != tuple(weights):
             self.refuse(CHANGED)
-        next(self._places)
+        self._place += 1
         return int(choice[1])
 
 

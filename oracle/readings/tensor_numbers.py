@@ -35,7 +35,8 @@ def compare(op: Any, exchanged: Any, a: Any, b: Any) -> Tensor:
         shape, device, held, dtype = b.shape, b.device, torch.float64, torch.result_type(0.0, b)
         numbers = [a] * b.numel()
     else:
-        shape, device, held, dtype, numbers = a.shape, a.device, a.dtype, torch.result_type(a, b), a.numbers
+        shape, device, held, numbers = a.shape, a.device, a.dtype, a.numbers
+        dtype = held if type(b) is float or type(b) is int else torch.result_type(a, b)  # a is no integer
     if isinstance(b, Tensor):
         if b.shape != shape:
             shape = torch.Size(np.broadcast_shapes(tuple(shape), tuple(b.shape)))
@@ -48,7 +49,14 @@ def compare(op: Any, exchanged: Any, a: Any, b: Any) -> Tensor:
     truths = [op(number, threshold) for number, threshold in zip(numbers, thresholds, strict=True)]
     if len(set(truths)) == 1:
         return torch.full(shape, truths[0], dtype=torch.bool, device=device)
-    return new_tensor(truths, dtype=torch.bool, device=device).reshape(shape)
+    return of_values(bytearray(truths), torch.bool, shape, device)
+
+
+def of_values(values: Any, dtype: torch.dtype, shape: torch.Size, device: torch.device) -> Tensor:
+    """A tensor on a buffer, which is several times as fast as one of a list."""
+    tensor = torch.frombuffer(values, dtype=dtype) if len(values) else torch.empty(0, dtype=dtype)
+    tensor = tensor if len(shape) == 1 else tensor.reshape(shape)
+    return tensor if device.type == "cpu" else tensor.to(device)
 
 
 @lru_cache(4096)

@@ -52,6 +52,6 @@ def _known(dtype: torch.dtype) -> bool:
 def grid_of(tensor: torch.Tensor) -> Grid:
     """The grid of uniforms of this dtype on this device; Refused where it is not known."""
     grid = GRIDS.get(tensor.dtype)
-    if grid is None or tensor.device.type != "cpu" or not _known(tensor.dtype):
+    if grid is None or not tensor.is_cpu or not _known(tensor.dtype):
         current().refuse(f"where uniforms of {tensor.dtype} lie on {tensor.device.type} is not known")
     return grid
