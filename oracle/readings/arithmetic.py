@@ -135,14 +135,10 @@ class Number:
             if event[0] is term and event[1] is statement and _same(event[2], other):
                 return bool(event[3])
             self._script(event)
-        low, cut, _, _ = term.function.cut(statement, other, uniform.lo, uniform.hi)
-        answer: bool
-        if cut > uniform.hi:
-            answer = low
-        elif cut <= uniform.lo:
-            answer = not low
-        else:
-            answer = low
+        answer, cut, _, _ = term.function.cut(statement, other, uniform.lo, uniform.hi)
+        if cut <= uniform.lo:
+            answer = not answer
+        elif cut <= uniform.hi:
             script.split(uniform, cut)
         script.learn(term, statement, other, answer)
         return answer

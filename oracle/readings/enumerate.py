@@ -98,10 +98,10 @@ def enumerate_law(
     for (outcome, denominator, bits), numerator in reading.law.items():
         mass = Fraction(numerator, denominator << bits)
         if isinstance(outcome, _Raised):
-            failures[outcome.text] = failures.get(outcome.text, Fraction(0)) + mass
+            failures[outcome.text] = failures[outcome.text] + mass if outcome.text in failures else mass
         else:
             value = cast(T, outcome)
-            outcomes[value] = outcomes.get(value, Fraction(0)) + mass
+            outcomes[value] = outcomes[value] + mass if value in outcomes else mass
     if not outcomes and came_back:
         raise Refused(f"the program only fails when its random calls are scripted: {next(iter(failures))}")
     return Enumeration(outcomes, failures, reading.leaves, reading.slack)

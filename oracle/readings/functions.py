@@ -32,9 +32,13 @@ class Function:
 
     def then(self, step: Callable[[Any, Any], Any], operand: Any) -> Function:
         """``step(value, operand)``."""
-        key: Hashable = (step, operand) if operand and type(operand) in (float, int) else (step, type(operand), repr(operand))  # 0.0 is not -0.0
-        value = self.value
-        return self.followed(key, lambda k: step(value(k), operand))
+        kind = type(operand)
+        key = (step, operand) if operand and (kind is float or kind is int) else (step, kind, repr(operand))  # 0.0 is not -0.0
+        found = self._then.get(key)
+        if found is None:
+            value = self.value
+            found = self.followed(key, lambda k: step(value(k), operand))
+        return found
 
     def followed(self, by: Hashable, value: Callable[[int], Any]) -> Function:
         """``value``, which is what ``by`` makes of this one."""

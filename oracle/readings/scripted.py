@@ -39,28 +39,26 @@ class Odds(NamedTuple):
 class Branch:
     """A question with several answers: is a uniform at or above `question`, or which of the weights in `question`.
 
-    With it goes how much was known before it was answered: events, draws, numbers made; the uniform's interval; the weight so far.
+    With it goes how much was known before it was answered: events, draws, numbers made; the uniform's interval; the weight of all that led here.
     """
 
-    __slots__ = ("uniform", "question", "answer", "known", "interval", "weight")
+    __slots__ = ("uniform", "question", "answer", "before")
 
-    def __init__(self, uniform: Uniform | None, question: Any, answer: int, known: tuple[int, ...], interval: tuple[int, int], weight: Weight) -> None:
-        self.uniform, self.question, self.answer = uniform, question, answer
-        self.known, self.interval, self.weight = known, interval, weight
+    def __init__(self, uniform: Uniform | None, question: Any, answer: int, before: Before) -> None:
+        self.uniform, self.question, self.answer, self.before = uniform, question, answer, before
 
     def advance(self) -> bool:
         """Move to the next possible answer; False when there is none."""
-        self.answer = answer = self.answer + 1
+        self.answer += 1
         if self.uniform is not None:
-            return answer < 2
-        while answer < len(self.question) and not self.question[answer]:
-            answer += 1
-        self.answer = answer
-        return answer < len(self.question)
+            return self.answer < 2
+        while self.answer < len(self.question) and not self.question[self.answer]:
+            self.answer += 1
+        return self.answer < len(self.question)
 
 
-Weight = tuple[int, int, int, float]
-"""Of all that led to a place: numerator, denominator and the binary digits that it has besides, slack."""
+Before = tuple[int, int, int, int, int, int, int, int, float]
+"""Numbers of events, draws, numbers made; lo, hi; numerator, denominator and the binary digits that it has besides, slack."""
 Choice = tuple[tuple[int, ...], int]  # weights and the index taken
 
 
@@ -286,16 +284,16 @@ class Explorer(Run):
 
     # branches
 
-    def _branch(self, uniform: Uniform | None, question: Any, answer: int, interval: tuple[int, int]) -> None:
-        """The event comes next."""
+    def _before(self, lo: int, hi: int) -> Before:
+        """As things are; the event comes next."""
         if active is not self:
             self.refuse(OUTLIVED)
-        known = len(self.events), len(self.drawn), len(self.made)
-        self.branches.append(Branch(uniform, question, answer, known, interval, (self.numerator, self.denominator, self.bits, self.slack)))
+        weight = self.numerator, self.denominator, self.bits, self.slack
+        return (len(self.events), len(self.drawn), len(self.made), lo, hi, *weight)
 
     def _chosen(self, what: str, weights: tuple[int, ...], odds: Odds | None = None) -> int:
         answer = next((index for index, weight in enumerate(weights) if weight), len(weights))
-        self._branch(None, weights, answer, (0, 0))
+        self.branches.append(Branch(None, weights, answer, self._before(0, 0)))
         self.learn(what, odds, len(self.branches) - 1 if odds else weights, answer)
         self._take(weights, answer, odds)
         return answer
@@ -310,17 +308,21 @@ class Explorer(Run):
         """Both are possible: that the uniform is at or above the cut, and that it is below, which comes first."""
         if uniform.race is not None:
             self.refuse(f"uses the noise of a race once more{REUSED}")
-        self._branch(uniform, cut, 0, (uniform.lo, uniform.hi))
-        self._narrow(uniform, uniform.lo, cut - 1)
+        lo, hi = uniform.lo, uniform.hi
+        self.branches.append(Branch(uniform, cut, 0, self._before(lo, hi)))
+        self._narrow(uniform, lo, cut - 1, hi - lo + 1)
 
-    def _narrow(self, uniform: Uniform, lo: int, hi: int) -> None:
-        had, grid, place = uniform.hi - uniform.lo, uniform.grid, uniform.place
-        if had == grid.last:
+    def _narrow(self, uniform: Uniform, lo: int, hi: int, had: int) -> None:
+        """From so many points to those from ``lo`` to ``hi``."""
+        if had > uniform.grid.last:
             self.numerator *= hi - lo + 1
-            self.bits += grid.bits
+            self.bits += uniform.grid.bits
         else:
-            self.numerator = self.numerator // (had + 1) * (hi - lo + 1)
-        uniform.narrow(lo, hi)
+            self.numerator = self.numerator // had * (hi - lo + 1)
+        self._set(uniform, lo, hi)
+
+    def _set(self, uniform: Uniform, lo: int, hi: int) -> None:
+        uniform.lo, uniform.hi, uniform.known, place = lo, hi, None, uniform.place
         if place >= 0:
             self.lowest[place], self.highest[place] = lo * TICK, hi * TICK
 
@@ -329,27 +331,27 @@ class Explorer(Run):
         branches = self.branches
         while branches:
             branch = branches[-1]
-            uniform = branch.uniform
-            if uniform is not None:
-                uniform.narrow(*branch.interval)
-                if uniform.place >= 0:
-                    self.lowest[uniform.place], self.highest[uniform.place] = uniform.lo * TICK, uniform.hi * TICK
             if branch.advance():
                 self._turn(branch)
                 return True
+            if branch.uniform is not None:
+                self._set(branch.uniform, branch.before[3], branch.before[4])
             branches.pop()
         return False
 
     def _turn(self, branch: Branch) -> None:
         """Forget what came after this branch, and give the next answer to its question."""
-        self.numerator, self.denominator, self.bits, self.slack = branch.weight
-        at, drawn, made = branch.known
+        at, drawn, made, lo, hi, self.numerator, self.denominator, self.bits, self.slack = branch.before
         asked, operation, operand, answer = self.events[at]
-        for number in self.made[made:]:
-            number.term = DEAD
-        del self.events[at:], self.drawn[drawn:], self.made[made:]
+        del self.events[at:]
+        if len(self.drawn) > drawn:
+            del self.drawn[drawn:]
+        if len(self.made) > made:
+            for number in self.made[made:]:
+                number.term = DEAD
+            del self.made[made:]
         if branch.uniform is not None:
-            self._narrow(branch.uniform, branch.question, branch.uniform.hi)
+            self._narrow(branch.uniform, branch.question, hi, hi - lo + 1)
             self.events.append((asked, operation, operand, not answer))
         else:
             self._take(branch.question, branch.answer, operation)

@@ -108,10 +108,11 @@ def monotone(function: Any, name: str, args: Any, kwargs: Any) -> LazyTensor:
         by = name, at, scalar, shape, dtype, device, *map(shown, args[:at]), None, *map(shown, args[at + 1 :]), *kwargs, *map(shown, kwargs.values())
         return [Term(term.uniform, following(term.function, place, by)) for place, term in enumerate(terms)]
 
+    filling = torch.empty(shape, dtype=dtype, device=device)
+
     def following(before: Function, place: int, by: Hashable) -> Function:
         def value(k: int) -> float:
-            filling = torch.full(shape, before.value(k), dtype=dtype, device=device)
-            return float(evaluate(filling).flatten()[place].item())
+            return float(evaluate(filling.fill_(before.value(k))).flatten()[place].item())
 
         return before.followed((place, by), value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import torch
 
 from .scripted import current, rounded
@@ -30,6 +31,8 @@ GRIDS = {
 @cache
 def exponentials(dtype: torch.dtype, rate: float) -> Grid:
     """Exponential variables as elements of this dtype, from a grid finer than any device's: they race, and only their ratios matter."""
+    if dtype is torch.float32:
+        return Grid(f"exponential {dtype}", 53, lambda k: float(np.float32(exponential(k) / rate)))
     return Grid(f"exponential {dtype}", 53, lambda k: float(torch.tensor(exponential(k) / rate, dtype=dtype).item()))
 
 

@@ -96,9 +96,6 @@ class Uniform:
 
         self.known: Point | None = None
 
-    def narrow(self, lo: int, hi: int) -> None:
-        self.lo, self.hi, self.known = lo, hi, None
-
     def point(self) -> Point:
         """What a replay draws."""
         if self.race is not None:
