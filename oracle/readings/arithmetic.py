@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 if TYPE_CHECKING:
+    from .exploring import Explorer
     from .functions import Function
-    from .scripted import Explorer
     from .uniforms import Uniform
 
 MOST_VALUES = 10_000  # that a draw or a rounding may branch over
@@ -46,11 +46,12 @@ def beyond(event: Event) -> Explorer:
     in_progress(event).refuse(CHANGED)
 
 
-def in_progress(event: Event) -> Any:
+def in_progress(event: Event) -> Explorer:
     """The script of the run, which stands at the end of all that is known."""
     while event[0] is not None:
         event = known()
-    return event[1]
+    script: Explorer = event[1]
+    return script
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -157,7 +158,7 @@ class Number:
         term = self.term
         if event[0] is term and _same(event[2], other):
             if event[1] is step:
-                return event[3]  # type: ignore[no-any-return]
+                return event[3]
             if event[1] == (RAISES, step):
                 raise event[3][0](*event[3][1])
         script, uniform, function = self._script(event), term.uniform, term.function.then(step, other)
@@ -379,7 +380,7 @@ def index_in(edges: list[float], number: Number, right: bool) -> int:
     start, end = 0, len(edges)
     while start < end:
         middle = (start + end) // 2
-        if (number < edges[middle]) if right else (number <= edges[middle]):  # type: ignore[operator]
+        if (number < edges[middle]) if right else (number <= edges[middle]):
             end = middle
         else:
             start = middle + 1

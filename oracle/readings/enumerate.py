@@ -18,9 +18,11 @@ from threading import Lock
 from typing import Any, Generic, TypeVar, cast
 
 from . import scripted
+from .exploring import Explorer
 from .patched import patched
 from .refused import Refused
-from .scripted import Explorer, Replay, Script, Tape
+from .replaying import Replay
+from .scripted import Tape
 from .shared import SharedNoise
 from .watched import Watch, watched
 
@@ -149,7 +151,7 @@ class _Reading:
                         raise Refused(f"a use of randomness that cannot be scripted, or is not controlled: {first.text}")
                     raise Refused(f"randomness that is not controlled: the same script gave {_shown(first)} and {_shown(second)}")
 
-    def _run(self, script: Script) -> Hashable | _Raised:
+    def _run(self, script: Explorer | Replay) -> Hashable | _Raised:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise Refused(f"enumerate had read {self.leaves} branches when its share of the time limit was over")
         scripted.active = script

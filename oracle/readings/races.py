@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .arithmetic import OUTLIVED
-from .scripted import REUSED, Explorer, Odds, Race, current, exact_weights
+from .exploring import Explorer
+from .scripted import REUSED, Odds, Race, current, exact_weights
 from .shared import groups
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from .uniforms import point
 
 if TYPE_CHECKING:
     from .enumerate import Leaf
-    from .scripted import Explorer
+    from .exploring import Explorer
 
 Group = tuple[Race, ...]
 BOTH = f"two races over the same noise, both of which matter{REUSED}"

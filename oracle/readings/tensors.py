@@ -15,7 +15,7 @@ from torch import Tensor
 
 from . import scripted
 from .arithmetic import Number
-from .scripted import Explorer
+from .exploring import Explorer
 
 without_dispatch = torch._C.DisableTorchFunctionSubclass
 

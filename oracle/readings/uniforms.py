@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .functions import Even, Function
 
 if TYPE_CHECKING:
+    from .exploring import Explorer
     from .races import Standing
-    from .scripted import Explorer
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import torch
 
 from draftproof.oracle.readings import scripted
 from draftproof.oracle.readings.enumerate import Enumeration, Refused, enumerate_law, scripted_generator
-from draftproof.oracle.readings.scripted import Explorer
+from draftproof.oracle.readings.exploring import Explorer
 from draftproof.oracle.readings.uniforms import DOUBLE
 
 P, Q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]

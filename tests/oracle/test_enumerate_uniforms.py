@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftproof.oracle.readings import scripted
+from draftproof.oracle.readings.exploring import Explorer
 from draftproof.oracle.readings.patched import patched
 from draftproof.oracle.readings.refused import Refused
-from draftproof.oracle.readings.scripted import Explorer
 from draftproof.oracle.readings.tensors import filled
 from draftproof.oracle.readings.uniforms import Grid
 
