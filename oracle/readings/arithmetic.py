@@ -29,11 +29,11 @@ CHANGED = "randomness that is not controlled: a replay of the same choices asked
 OUTLIVED = "a uniform that outlived the run that drew it"
 
 
-def _outside() -> Event:
+def outside() -> Event:
     raise RuntimeError("a uniform outlived the runs of enumerate_law")
 
 
-known: Callable[[], Event] = _outside
+known: Callable[[], Event] = outside
 """The next event of the run in progress, as it was when this part of it was first run; set by `scripted`."""
 
 
@@ -158,7 +158,8 @@ class Number:
         term = self.term
         if event[0] is term and _same(event[2], other):
             if event[1] is step:
-                return event[3]
+                made: Number = event[3]
+                return made
             if event[1] == (RAISES, step):
                 raise event[3][0](*event[3][1])
         script, uniform, function = self._script(event), term.uniform, term.function.then(step, other)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Any, Generic, TypeVar, cast
 
-from . import scripted
+from . import arithmetic, scripted
 from .exploring import Explorer
 from .patched import patched
 from .refused import Refused
@@ -186,6 +186,8 @@ def _alone() -> Iterator[None]:
     try:
         yield
     finally:
+        arithmetic.known = arithmetic.outside
+        scripted.supply.offer([])
         _busy.release()
 
 

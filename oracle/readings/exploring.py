@@ -80,7 +80,7 @@ class Explorer(Run):
         self.raced = False
         self._beyond = repeat((None, self, None, None))
         self.numerator, self.denominator, self.bits, self.slack = 1, 1, 0, 0.0
-        self._roots: dict[tuple[int, type], Function] = {}
+        self._roots: dict[tuple[int, type], tuple[Grid, Function]] = {}
         self._odds: dict[Any, Odds] = {}
 
     def begin(self) -> None:
@@ -165,8 +165,8 @@ class Explorer(Run):
     def _term(self, uniform: Uniform) -> Term:
         key = id(uniform.grid), uniform.kind
         if key not in self._roots:
-            self._roots[key] = uniform.grid.function(uniform.kind)  # keeps the grid
-        return Term(uniform, self._roots[key])
+            self._roots[key] = uniform.grid, uniform.grid.function(uniform.kind)
+        return Term(uniform, self._roots[key][1])
 
     def _drawn(self, grid: Grid, kind: type) -> Term:
         uniform = Uniform(self, ~len(self.drawn), grid, kind)

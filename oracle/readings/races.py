@@ -135,6 +135,8 @@ def compare(op: Beats, one: Number, other: Number) -> bool:
 
 def _how(op: Beats, one: Number, other: Number) -> tuple[str, Any]:
     """How two numbers are compared; they are far apart, or one is known, by what is known of their uniforms now."""
+    if other.uniform.script is not one.uniform.script:
+        current().refuse(OUTLIVED)
     truths = {bool(op(first, second)) for first, second in product(one.ends(), other.ends())}
     if len(truths) == 1:
         return "known", truths.pop()

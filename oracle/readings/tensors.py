@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from . import scripted
-from .arithmetic import Number
+from .arithmetic import OUTLIVED, Number
 from .exploring import Explorer
 
 without_dispatch = torch._C.DisableTorchFunctionSubclass
@@ -25,10 +25,13 @@ class LazyTensor(Tensor):
 
     _numbers: list[Number] | None  # in row-major order, until places are asked for
     _places: Tensor | None
+    _known: list[Number]  # those of the run that made it
 
     @property
     def places(self) -> Tensor:
         """[same shape] int64, indices into the numbers of the run in progress; writing into it changes the tensor."""
+        if self._known is not explorer().numbers:
+            explorer().refuse(OUTLIVED)
         if self._places is None:
             assert self._numbers is not None
             with without_dispatch():
@@ -84,14 +87,14 @@ def numbers_at(places: Tensor) -> list[Number]:
 def lazy(outer: Tensor, places: Tensor) -> LazyTensor:
     """The tensor whose elements stand at `places`, with the metadata of `outer`."""
     tensor = outer.as_subclass(LazyTensor)
-    tensor._numbers, tensor._places = None, places
+    tensor._numbers, tensor._places, tensor._known = None, places, explorer().numbers
     return tensor
 
 
 def filled(outer: Tensor, numbers: list[Number]) -> LazyTensor:
     """Numbers, in row-major order, as the elements of `outer`, a new tensor that is overwritten."""
     tensor = outer.fill_(math.nan).as_subclass(LazyTensor)
-    tensor._numbers, tensor._places = numbers, None
+    tensor._numbers, tensor._places, tensor._known = numbers, None, explorer().numbers
     return tensor
 
 
@@ -113,7 +116,7 @@ def make_lazy(tensor: Tensor) -> LazyTensor:
     places = _view_of_places(tensor) if tensor._is_view() else constant_places(tensor)
     tensor.__class__ = LazyTensor
     assert isinstance(tensor, LazyTensor)
-    tensor._numbers, tensor._places = None, places
+    tensor._numbers, tensor._places, tensor._known = None, places, explorer().numbers
     return tensor
 
 
