@@ -31,10 +31,8 @@ class Branch:
         self.uniform, self.question, self.answer, self.before = uniform, question, answer, before
 
     def advance(self) -> bool:
-        """Move to the next possible answer; False when there is none."""
+        """Move to the next weight that is not zero; False when there is none."""
         self.answer += 1
-        if self.uniform is not None:
-            return self.answer < 2
         while self.answer < len(self.question) and not self.question[self.answer]:
             self.answer += 1
         return self.answer < len(self.question)
@@ -263,9 +261,6 @@ class Explorer(Run):
             self.bits += uniform.grid.bits
         else:
             self.numerator = self.numerator // had * (hi - lo + 1)
-        self._set(uniform, lo, hi)
-
-    def _set(self, uniform: Uniform, lo: int, hi: int) -> None:
         uniform.lo, uniform.hi, uniform.known, place = lo, hi, None, uniform.place
         if place >= 0:
             self.lowest[place], self.highest[place] = lo * TICK, hi * TICK
@@ -275,13 +270,22 @@ class Explorer(Run):
         branches = self.branches
         while branches:
             branch = branches[-1]
-            if branch.advance():
-                self._turn(branch)
-                return True
-            if branch.uniform is not None:
-                self._set(branch.uniform, branch.before[3], branch.before[4])
+            uniform = branch.uniform
+            if uniform is None:
+                if branch.advance():
+                    break
+            elif not branch.answer:
+                branch.answer = 1
+                break
+            else:  # as it was, for branches before
+                uniform.lo, uniform.hi, uniform.known, place = branch.before[3], branch.before[4], None, uniform.place
+                if place >= 0:
+                    self.lowest[place], self.highest[place] = uniform.lo * TICK, uniform.hi * TICK
             branches.pop()
-        return False
+        else:
+            return False
+        self._turn(branch)
+        return True
 
     def _turn(self, branch: Branch) -> None:
         """Forget what came after this branch, and give the next answer to its question."""
