@@ -52,11 +52,15 @@ class Replay(Run):
         return self.draws(grid, 1, kind)[0]
 
     def draws(self, grid: Grid, count: int, kind: type = float) -> list[Any]:
-        points, place = list(islice(self._left, count)), self._place
-        if len(points) < count or any(type(point) is not Point or point.grid is not grid or point.kind is not kind for point in points):
+        values = list[Any]()
+        for place, point in enumerate(islice(self._left, count), self._place + 1):
+            if type(point) is not Point or point.grid is not grid or point.kind is not kind:
+                self.refuse(CHANGED)
+            values.append(point.values[place & 1])
+        if len(values) < count:
             self.refuse(CHANGED)
         self._place += count
-        return [point.values[at & 1] for at, point in enumerate(points, place + 1)]
+        return values
 
     def choose(self, weights: Sequence[int]) -> int:
         choice = next(self._left, None)

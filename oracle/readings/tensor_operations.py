@@ -225,3 +225,21 @@ SPECIAL: dict[str, Any] = {
     "searchsorted": search,
     "bucketize": lambda function, values, boundaries, **options: search(function, boundaries, values, **options),
 }
+
+
+def _compares(name: str) -> Any:
+    """A method instead of a dispatch, which takes as long as the comparison."""
+    op, exchanged = COMPARISONS[name]
+
+    def method(self: LazyTensor, other: Any) -> Any:
+        try:
+            with without_dispatch():
+                return compare(op, exchanged, self, other)
+        except TypeError:  # what is no number
+            return NotImplemented
+
+    return method
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(LazyTensor, f"__{_name}__", _compares(_name))
