@@ -62,10 +62,6 @@ class Run:
         self.seeds: set[tuple[str, str]] = set()
         self.refusal: str | None = None
 
-    @property
-    def running(self) -> bool:
-        return active is self
-
     def refuse(self, reason: str) -> NoReturn:
         """Remembered, because the program may swallow the exception."""
         self.refusal = self.refusal or reason
