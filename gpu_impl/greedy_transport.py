@@ -4,6 +4,7 @@ from torch import Tensor
 
 from .checks import check_shapes
 from .greedy_plan import greedy_plan
+from .kernels.use import has_kernels, read_by_kernel
 from .laws import read_law, row_sums, take
 from .rowwise import long_rows, verify
 from .rowwise.greedy_transport import greedy_transport as one_tree
@@ -47,6 +48,13 @@ def greedy_transport(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if has_kernels(target, declared):
+        from .kernels.greedy_transport import greedy_transport as kernel
+        from .kernels.sibling_masses import sibling_masses
+
+        if declared is None:  # one rule with recursive rejection then
+            return sibling_masses(tokens, parents, valid, read_by_kernel(target), draws)
+        return kernel(tokens, parents, valid, read_by_kernel(target), read_by_kernel(declared), draws)
     if long_rows(target):
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from .checks import check_shapes
+from .kernels.use import has_kernels, read_by_kernel
 from .laws import read_declared, read_law, row_sums, take
 from .rowwise import long_rows, verify
 from .rowwise.k_seq import k_seq as one_tree
@@ -52,6 +53,10 @@ def k_seq(
     """
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
+    if has_kernels(target, declared):
+        from .kernels.k_seq import k_seq as kernel
+
+        return kernel(tokens, parents, valid, read_by_kernel(target), None if declared is None else read_by_kernel(declared), draws)
     if long_rows(target):
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])

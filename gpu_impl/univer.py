@@ -52,9 +52,12 @@ def univer(
     check_shapes(tokens, parents, valid, target, declared)
     draws = read_uniforms(uniforms, generator, (tokens.shape[0], tokens.shape[1]), tokens.device)
     if has_kernels(target, declared):
+        from .kernels.exits import exits
         from .kernels.univer import univer as kernel
 
-        return kernel(tokens, parents, valid, read_by_kernel(target), None if declared is None else read_by_kernel(declared), draws)
+        if declared is None:
+            return exits(tokens, parents, valid, read_by_kernel(target), draws)
+        return kernel(tokens, parents, valid, read_by_kernel(target), read_by_kernel(declared), draws)
     if long_rows(target):
         return verify(one_tree, tokens, parents, valid, target, declared, draws)
     tree = build_tree(tokens, parents, valid, target.shape[2])

@@ -20,15 +20,16 @@ from triton.compiler import ASTSource
 
 from . import use
 from .exits import exits_kernel
-from .plan_sums import draw_left_kernel, plan_sums_kernel
+from .greedy_transport import greedy_transport_kernel
+from .k_seq import k_seq_kernel
 from .predraw_follow import predraw_follow_kernel
 from .recursive_rejection import recursive_rejection_kernel
-from .row_sums import row_sums_kernel
 from .select import select_kernel
 from .sibling_masses import sibling_masses_kernel
 from .top_tokens import merge_tops_kernel, tile_tops_kernel
 from .traversal import traversal_kernel
 from .tree_exit import tree_exit_kernel
+from .univer import univer_kernel
 
 KERNELS = {
     "predraw_follow": predraw_follow_kernel,
@@ -37,9 +38,10 @@ KERNELS = {
     "sibling_masses": sibling_masses_kernel,
     "traversal": traversal_kernel,
     "exits": exits_kernel,
-    "row_sums": row_sums_kernel,
-    "plan_sums": plan_sums_kernel,
-    "draw_left": draw_left_kernel,
+    "univer": univer_kernel,
+    "greedy_transport": greedy_transport_kernel,
+    "k_seq": k_seq_kernel,
+    "k_seq_point": k_seq_kernel,
     "select": select_kernel,
     "tile_tops": tile_tops_kernel,
     "merge_tops": merge_tops_kernel,
@@ -47,9 +49,9 @@ KERNELS = {
 CONSTANTS = {"BLOCK": use.BLOCK, "BLOCKS": 128, "NODES": 64, "FRONTIER": 128, "TILE": use.BLOCK, "KEPT": 256}
 KINDS = {"logits": "bf16", "probabilities": "fp32"}
 OF_LOGITS = ("select", "tile_tops", "merge_tops")  # which never see probabilities
-INTEGERS = ("tokens", "parents", "blocks", "accepted", "names", "batches", "places", "youngest", "elders", "counts", "drawn",
-            "depth", "rank", "parent", "keys")
-SINGLES = ("tops", "highest", "gone_tops", "other_tops", "logits", "values")
+POINTS = ("k_seq_point",)  # with nothing declared
+INTEGERS = ("tokens", "parents", "blocks", "accepted", "names", "depth", "rank", "parent", "keys")
+SINGLES = ("tops", "highest", "gone_tops", "logits", "values")
 SIZES = ("nodes", "vocabulary", "parts", "width", "wanted", "depths", "kept")
 
 
@@ -68,7 +70,7 @@ def compiled(name: str, capability: int, logits: bool = True, dtype: str = "bf16
     for argument in inspect.signature(kernel.fn).parameters:
         if argument.isupper():
             signature[argument] = "constexpr"
-            constants[argument] = logits if "LOGITS" in argument else CONSTANTS[argument]
+            constants[argument] = logits if "LOGITS" in argument else name in POINTS if argument == "POINT" else CONSTANTS[argument]
         else:
             signature[argument] = _type(argument, dtype)
     options = {"num_warps": use.WARPS, "maxnreg": use.REGISTERS}
@@ -85,7 +87,7 @@ def _type(argument: str, dtype: str) -> str:
         return "i32"
     if argument.startswith("stride") or argument in ("declared_batch", "declared_node"):
         return "i64"
-    if argument in ("cold", "cold_declared", "other_cold"):
+    if argument in ("cold", "cold_declared"):
         return "fp32"
     return {"valid": "*i1", "kids": "*i32", "gones": "*i32"}.get(argument, "*fp32" if argument in SINGLES else "*fp64")
 

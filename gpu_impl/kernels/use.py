@@ -68,9 +68,3 @@ def padded(count: int) -> int:
 
 def blocks_of(vocabulary: int) -> int:
     return -(-vocabulary // BLOCK)
-
-
-def weight(rows: Rows, batch: Tensor, node: Tensor, token: Tensor, top: Tensor) -> Tensor:
-    """The weights of single tokens, float64, over the largest logit of their rows; index tensors of one shape, or that broadcast."""
-    found = rows.tensor[batch, node, token]
-    return ((found.float() - top) * rows.cold).exp().double() if rows.logits else found.double()

@@ -1,4 +1,4 @@
-"""The four verifiers once more: exact rationals, one tree, one node at a time, straight from their definitions.
+"""The verifiers once more: exact rationals, one tree, one node at a time, straight from their definitions.
 
 A verifier here asks a chance object to pick by a *coordinate* of the uniform tape, so that running every branch tells
 which box of tapes leads to which block.  Nothing is shared with the implementation under test.
@@ -166,3 +166,82 @@ def traversal(tree: ExactTree, chance: Chance) -> Block:
     block = visit(0, Fraction(1))
     assert block is not None
     return block
+
+
+def greedy_plan(tree: ExactTree, node: int, a: Fraction) -> tuple[list[Fraction], Law]:
+    """The mass of every child of a node visited with mass a, elders certain and the youngest drawn, and what is owed to other tokens."""
+    *elders, youngest = tree.children(node)
+    owed = [a * x for x in tree.p(node)]
+    masses = []
+    for elder in elders:
+        x = tree.tokens[elder]
+        assert tree.r(elder)[x] == 1
+        masses.append(owed[x])
+        owed[x] = Fraction(0)
+    y, r = tree.tokens[youngest], tree.r(youngest)
+    accepts = keep_probability(owed[y], r[y])
+    missing = sum(positive_part(Fraction(1), r, owed), Fraction(0))
+    masses = [mass * (1 - accepts) / missing if missing else Fraction(0) for mass in masses]
+    return [*masses, accepts], positive_part(Fraction(1), owed, r)
+
+
+def greedy_transport(tree: ExactTree, chance: Chance) -> Block:
+    node = 0
+    while children := tree.children(node):
+        masses, rest = greedy_plan(tree, node, Fraction(1))
+        left = Fraction(1)
+        for child, mass in zip(children, masses, strict=True):
+            if chance.flip(child, mass / left):
+                node = child
+                break
+            left -= mass
+        else:
+            return (*tree.path(node), chance.draw(0, normalise(rest)))
+    return (*tree.path(node), chance.draw(0, tree.p(node)))
+
+
+def univer(tree: ExactTree, chance: Chance) -> Block:
+    def visit(node: int, a: Fraction) -> Block | None:
+        children = tree.children(node)
+        masses, rest = greedy_plan(tree, node, a) if children else ([], [a * x for x in tree.p(node)])
+        left = Fraction(1)
+        for child, mass in zip(children, masses, strict=True):
+            block = visit(child, mass / left) if mass else None
+            if block is not None:
+                return block
+            left -= mass
+            if left == 0:
+                return None
+        s = sum(rest, Fraction(0))
+        if node == 0 or (s > 0 and chance.flip(node, s / (s + 1 - a))):
+            return (*tree.path(node), chance.draw(0, normalise(rest)))
+        return None
+
+    block = visit(0, Fraction(1))
+    assert block is not None
+    return block
+
+
+def k_seq(tree: ExactTree, chance: Chance) -> Block:
+    node = 0
+    while children := tree.children(node):
+        p, q, k = tree.p(node), tree.r(children[0]), len(children)
+
+        def beta(rho: Fraction, p: Law = p, q: Law = q) -> Fraction:
+            return sum((min(y, x / rho) for x, y in zip(p, q, strict=True)), Fraction(0))
+
+        low, high = 2**40, k * 2**40
+        while low < high:
+            rho = Fraction((low + high) // 2, 2**40)
+            enough = 1 - (1 - beta(rho)) ** k <= rho * beta(rho)
+            low, high = (low, (low + high) // 2) if enough else ((low + high) // 2 + 1, high)
+        rho = Fraction(low, 2**40)
+        for child in children:
+            x = tree.tokens[child]
+            if chance.flip(child, keep_probability(p[x], rho * q[x])):
+                node = child
+                break
+        else:
+            gain = sum(((1 - beta(rho)) ** j for j in range(k)), Fraction(0))
+            return (*tree.path(node), chance.draw(0, normalise([x - gain * min(y, x / rho) for x, y in zip(p, q, strict=True)])))
+    return (*tree.path(node), chance.draw(0, tree.p(node)))

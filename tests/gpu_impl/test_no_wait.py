@@ -18,7 +18,7 @@ from draftproof import gpu_impl
 from draftproof.gpu_impl import LogitRows
 from draftproof.gpu_impl.kernels import use
 
-NAMES = ["predraw_follow", "tree_exit", "recursive_rejection", "traversal"]
+NAMES = ["predraw_follow", "tree_exit", "recursive_rejection", "traversal", "univer", "greedy_transport", "k_seq"]
 every_verifier = pytest.mark.parametrize("name", NAMES)
 HOST = ["item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__", "__index__"]
 
