@@ -16,7 +16,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ if DRY:
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
 
 import torch  # noqa: E402
-from speed_cases import Case, Shape, make  # noqa: E402
+from speed_cases import Case, Shape, greedy_drafts, make  # noqa: E402
 from speed_peers import peers  # noqa: E402
 from torch import Tensor  # noqa: E402
 
@@ -35,8 +35,8 @@ from draftproof.gpu_impl.kernels import use  # noqa: E402
 from draftproof.oracle import check  # noqa: E402
 from draftproof.oracle.adapters.gpu_impl import verifiers  # noqa: E402
 
-KERNELS = ("predraw_follow", "tree_exit", "recursive_rejection", "univer")
-CAPTURED = KERNELS[:3]  # univer waits once, for the size of its trees
+KERNELS = ("predraw_follow", "tree_exit", "recursive_rejection", "traversal", "k_seq")
+GREEDY = ("greedy_transport", "univer")  # on trees drafted greedily
 SHAPES = [Shape(b, n, v, tree) for v in (32_000, 151_936) for b in (1, 8, 64) for n in (16, 64, 256) for tree in ("chain", "tree")]
 DEVICE = "cpu" if DRY else "cuda"
 
@@ -45,11 +45,19 @@ def width(name: str, nodes: int) -> int:
     return 2 if name == "tree_exit" else nodes
 
 
+def cases(shape: Shape, device: str) -> Iterator[tuple[tuple[str, ...], Case]]:
+    """Rules with the trees they are for.  The second are made of the first, in place."""
+    case = make(shape, device)
+    yield KERNELS, case
+    yield GREEDY, greedy_drafts(case)
+
+
 def law(deadline: float) -> dict[str, Any]:
     """The verdicts of the oracle on every kernel, on this device."""
-    found = {}
+    found: dict[str, Any] = {}
     for subject in verifiers(device=DEVICE):
-        if subject.family in KERNELS and time.monotonic() < deadline:
+        found[subject.name] = {"outcome": "no time"}
+        if time.monotonic() < deadline:
             report = check(subject, tier="smoke", time_limit=60.0)
             found[subject.name] = {"outcome": report.outcome, "verdicts": [str(verdict) for verdict in report.verdicts][:20]}
     return found
@@ -57,15 +65,17 @@ def law(deadline: float) -> dict[str, Any]:
 
 def agreement(shape: Shape) -> dict[str, float]:
     """The share of trees on which kernels and plain rules give the same block, with the same uniforms, at full vocabulary."""
-    case = make(shape, "cpu")
     found = {}
-    for name in CAPTURED:
-        uniforms = torch.rand(shape.batch, width(name, shape.nodes), dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-        plain, _ = getattr(gpu_impl, name)(*case.tree, LogitRows(case.target), LogitRows(case.draft), uniforms=uniforms)
-        with on_kernels():
-            mine, _ = getattr(gpu_impl, name)(
-                *(x.to(DEVICE) for x in case.tree), LogitRows(case.target.to(DEVICE)), LogitRows(case.draft.to(DEVICE)), uniforms=uniforms.to(DEVICE))
-        found[name] = (mine.cpu()[:, : plain.shape[1]] == plain).all(1).double().mean().item()
+    for names, case in cases(shape, "cpu"):
+        for name in names:
+            uniforms = torch.rand(shape.batch, width(name, shape.nodes), dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+            plain, _ = getattr(gpu_impl, name)(*case.tree, LogitRows(case.target), LogitRows(case.draft), uniforms=uniforms)
+            assert (plain[:, 0] >= 0).all(), f"{name} does not answer"
+            with on_kernels():
+                mine, _ = getattr(gpu_impl, name)(
+                    *(x.to(DEVICE) for x in case.tree), LogitRows(case.target.to(DEVICE)), LogitRows(case.draft.to(DEVICE)),
+                    uniforms=uniforms.to(DEVICE))
+            found[name] = (mine.cpu()[:, : plain.shape[1]] == plain).all(1).double().mean().item()
     trees = gpu_impl.ddtree(marginals(case), shape.nodes)
     with on_kernels():
         built = gpu_impl.ddtree(marginals(case).to(DEVICE), shape.nodes)
@@ -93,11 +103,10 @@ def call_of(name: str, case: Case, generator: torch.Generator | None = None) -> 
     return lambda: verifier(*case.tree, target, declared, generator=generator)
 
 
-def no_wait(case: Case) -> dict[str, str]:
+def no_wait(shape: Shape) -> dict[str, str]:
     """Calls under torch's synchronisation debug mode, which raises at a wait."""
     found = {}
-    for name in CAPTURED:
-        call = call_of(name, case)
+    for name, call in ((name, call_of(name, case)) for names, case in cases(shape, DEVICE) for name in names):
         call()  # compiles
         torch.cuda.synchronize()
         torch.cuda.set_sync_debug_mode("error")
@@ -111,12 +120,11 @@ def no_wait(case: Case) -> dict[str, str]:
     return found
 
 
-def capture(case: Case) -> dict[str, str]:
+def capture(shape: Shape) -> dict[str, str]:
     """Each call in a CUDA graph with its random numbers drawn inside; replays must differ, since their state moves on."""
     found = {}
-    for name in CAPTURED:
-        call, graph = call_of(name, case), torch.cuda.CUDAGraph()
-        stream = torch.cuda.Stream()
+    for name, call in ((name, call_of(name, case)) for names, case in cases(shape, DEVICE) for name in names):
+        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             call()
@@ -163,7 +171,8 @@ def times(shape: Shape) -> dict[str, float]:
     found["floor: read of the rows visited"] = milliseconds(lambda: visited.amax())
     found["one softmax of the rows visited"] = milliseconds(lambda: visited.softmax(-1))
     found["one softmax of all rows"] = milliseconds(lambda: case.target.softmax(-1))
-    return found
+    greedy = greedy_drafts(case)  # in place
+    return found | {name: milliseconds(call_of(name, greedy)) for name in GREEDY}
 
 
 def dry() -> dict[str, Any]:
@@ -189,7 +198,7 @@ def main() -> None:
     result = dry() if options.dry else {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     faults = []
     if not options.dry:
-        small = make(Shape(8, 16, 32_000, "tree"), DEVICE)
+        small = Shape(8, 16, 32_000, "tree")
         result |= {"waits": no_wait(small), "graphs": capture(small), "agreement": {}, "milliseconds": {}, "left out": []}
         for shape in (Shape(8, 16, 32_000, "tree"), Shape(4, 16, 151_936, "tree"), Shape(4, 16, 151_937, "chain")):
             result["agreement"][str(shape)] = agreement(shape)

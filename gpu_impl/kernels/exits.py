@@ -4,13 +4,12 @@ A node visited with mass a owes child x the mass a p(x), and a p elsewhere is th
 rejected the child is visited with its mass / (1 - theirs), and without its children the node is accepted with s / (s + 1 - a).
 A token is owed once: a sibling that repeats it is visited with 0.
 """
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
-from .predraw_follow import answered, buffers
+from .launch import F64, I32, I64, launch
 from .rows import draw, sum_blocks, weight_of
 from .trees import at_node, list_children, load_tree, next_child, write_block
 
@@ -81,13 +80,4 @@ def exits_kernel(tokens, parents, valid, target, uniforms, blocks, accepted, sum
 
 def exits(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As both rules with nothing declared; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    numbers = torch.empty(2, batch, use.padded(nodes), dtype=torch.float64, device=tokens.device)
-    kids, names = (torch.empty_like(numbers[0], dtype=dtype) for dtype in (torch.int32, torch.int64))
-    exits_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, draws.contiguous(), blocks, accepted, sums, tops, *numbers,
-        kids, names, nodes, vocabulary, rows.cold, rows.tensor.stride(0), rows.tensor.stride(1), LOGITS=rows.logits, BLOCK=use.BLOCK,
-        BLOCKS=sums.shape[1], NODES=numbers.shape[2], num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    return launch(exits_kernel, (tokens, parents, valid), rows, draws, (F64, F64, I32, I64))

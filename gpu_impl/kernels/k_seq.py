@@ -1,11 +1,10 @@
 """K-SEQ: one program a tree walks down; rho is known from a bracket to most tests, and otherwise takes a few sums over two rows."""
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
-from .predraw_follow import answered, buffers
+from .launch import I32, I64, launch
 from .rho import GRID, both_rows, real, shared, slack, smallest_rho
 from .rows import choose, choose_block, sum_blocks, total_of_blocks
 from .trees import list_children, load_tree
@@ -112,14 +111,5 @@ def k_seq_kernel(
 
 def k_seq(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, declared: use.Rows | None, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    kids, names = (torch.empty(batch, use.padded(nodes), dtype=dtype, device=tokens.device) for dtype in (torch.int32, torch.int64))
-    drafts = declared or rows  # never read where nothing is declared
-    k_seq_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, drafts.tensor, draws.contiguous(), blocks, accepted, sums,
-        tops, kids, names, nodes, vocabulary, rows.cold, drafts.cold, rows.tensor.stride(0), rows.tensor.stride(1), drafts.tensor.stride(0),
-        drafts.tensor.stride(1), LOGITS=rows.logits, DECLARED_LOGITS=drafts.logits, POINT=declared is None, BLOCK=use.BLOCK,
-        BLOCKS=sums.shape[1], NODES=kids.shape[1], num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    # without declared rows none are read
+    return launch(k_seq_kernel, (tokens, parents, valid), rows, draws, (I32, I64), declared or rows, POINT=declared is None)

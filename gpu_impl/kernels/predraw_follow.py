@@ -1,10 +1,10 @@
 """Predraw-and-follow: one program a tree walks down, and streams the rows on its path."""
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
+from .launch import launch
 from .rows import draw, sum_blocks
 from .trees import load_tree
 
@@ -40,25 +40,4 @@ def predraw_follow_kernel(tokens, parents, valid, target, uniforms, blocks, acce
 
 def predraw_follow(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    predraw_follow_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, draws.contiguous(), blocks, accepted, sums, tops,
-        nodes, vocabulary, rows.cold, rows.tensor.stride(0), rows.tensor.stride(1), LOGITS=rows.logits, BLOCK=use.BLOCK,
-        BLOCKS=sums.shape[1], NODES=use.padded(nodes), num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
-
-
-def buffers(target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Blocks [B, N] and accepted [B], and room for sums and largest logits of the blocks of a row, for each tree."""
-    batch, nodes, vocabulary = target.shape
-    width = use.padded(use.blocks_of(vocabulary))
-    blocks = torch.full((batch, nodes), -1, dtype=torch.int64, device=target.device)
-    sums = torch.empty(batch, width, dtype=torch.float64, device=target.device)
-    return blocks, torch.empty_like(blocks[:, 0]), sums, torch.empty_like(sums, dtype=torch.float32)
-
-
-def answered(blocks: Tensor, accepted: Tensor) -> tuple[Tensor, Tensor]:
-    """Nothing but -1 where a tree got no answer."""
-    return blocks.where((accepted >= 0).unsqueeze(1), -1), accepted
+    return launch(predraw_follow_kernel, (tokens, parents, valid), rows, draws)

@@ -1,11 +1,10 @@
 """Recursive rejection: one program a tree walks down, streams target rows on its path and declared rows of the children it tests."""
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
-from .predraw_follow import answered, buffers
+from .launch import F32, F64, I32, I64, launch
 from .residual import draw_residual, residual, sum_residual
 from .rows import sum_blocks
 from .trees import list_children, load_tree
@@ -80,16 +79,4 @@ def recursive_rejection_kernel(
 
 def recursive_rejection(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, declared: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule, with declared rows; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    width = use.padded(nodes)
-    units = torch.empty(2, batch, width, dtype=torch.float64, device=tokens.device)
-    kids, names, highest = (torch.empty_like(units[0], dtype=dtype) for dtype in (torch.int32, torch.int64, torch.float32))
-    recursive_rejection_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, declared.tensor, draws.contiguous(), blocks, accepted, sums,
-        tops, kids, names, highest, units[0], units[1], nodes, vocabulary, rows.cold, declared.cold,
-        rows.tensor.stride(0), rows.tensor.stride(1), declared.tensor.stride(0), declared.tensor.stride(1),
-        LOGITS=rows.logits, DECLARED_LOGITS=declared.logits, BLOCK=use.BLOCK, BLOCKS=sums.shape[1], NODES=width,
-        num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    return launch(recursive_rejection_kernel, (tokens, parents, valid), rows, draws, (I32, I64, F32, F64, F64), declared)

@@ -1,11 +1,10 @@
 """Recursive rejection of deterministic drafts: a rejected child only takes its own token away, so each row is streamed once."""
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
-from .predraw_follow import answered, buffers
+from .launch import I32, I64, launch
 from .rows import draw, sum_blocks, weight_of
 from .trees import list_children, load_tree
 
@@ -64,13 +63,4 @@ def sibling_masses_kernel(tokens, parents, valid, target, uniforms, blocks, acce
 
 def sibling_masses(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule with nothing declared; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    width = use.padded(nodes)
-    kids, names = (torch.empty(batch, width, dtype=dtype, device=tokens.device) for dtype in (torch.int32, torch.int64))
-    sibling_masses_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, draws.contiguous(), blocks, accepted, sums, tops, kids, names,
-        nodes, vocabulary, rows.cold, rows.tensor.stride(0), rows.tensor.stride(1), LOGITS=rows.logits, BLOCK=use.BLOCK,
-        BLOCKS=sums.shape[1], NODES=width, num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    return launch(sibling_masses_kernel, (tokens, parents, valid), rows, draws, (I32, I64))

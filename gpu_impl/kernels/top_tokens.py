@@ -69,12 +69,6 @@ def top_tokens(logits: Tensor, kept: int) -> tuple[Tensor, Tensor, Tensor]:
             TILE=tile, KEPT=width, num_warps=use.WARPS, maxnreg=use.REGISTERS,
         )
         merge_tops_kernel[(rows,)](keys, values, tokens, parts, kept, KEPT=width, num_warps=use.WARPS, maxnreg=use.REGISTERS)
-    _, total = on_one_scale(tops, sums, 1.0)
+    scale = torch.where(tops == -torch.inf, 0.0, (tops - tops.amax(1, keepdim=True)).double()).exp()  # sums of tiles are over their own largest
+    total = (sums * scale).sum(1)
     return values, tokens, total.where(total > 0, torch.nan).log().view(batch, depths)
-
-
-def on_one_scale(tops: Tensor, sums: Tensor, cold: float) -> tuple[Tensor, Tensor]:
-    """The largest of the tiles' largest logits [n, parts], and the sum of their sums of exponentials, each over its own, over that one."""
-    top = tops.amax(1)
-    scale = torch.where(tops == -torch.inf, 0.0, (tops - top.unsqueeze(1)).double() * cold).exp()
-    return top, (sums * scale).sum(1)

@@ -3,13 +3,12 @@
 Of a node that was visited is kept, in memory: its mass a, a over the total of its residual, the largest logit and 1 / sum of
 its row, and how many of its children the residual is without.  Lists of siblings lie side by side in the order of their parents.
 """
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
-from .predraw_follow import answered, buffers
+from .launch import F32, F64, I32, launch
 from .residual import draw_residual, residual, sum_residual
 from .rows import sum_blocks
 from .trees import at_node, load_tree, next_child, write_block
@@ -106,16 +105,4 @@ def traversal_kernel(
 
 def traversal(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, declared: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule, with declared rows; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    width = use.padded(nodes)
-    numbers = torch.empty(5, batch, width, dtype=torch.float64, device=tokens.device)
-    highest, counts = (torch.empty(2, batch, width, dtype=dtype, device=tokens.device) for dtype in (torch.float32, torch.int32))
-    traversal_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, declared.tensor, draws.contiguous(), blocks, accepted, sums,
-        tops, counts[0], highest[0], *numbers, highest[1], counts[1], nodes, vocabulary, rows.cold, declared.cold,
-        rows.tensor.stride(0), rows.tensor.stride(1), declared.tensor.stride(0), declared.tensor.stride(1),
-        LOGITS=rows.logits, DECLARED_LOGITS=declared.logits, BLOCK=use.BLOCK, BLOCKS=sums.shape[1], NODES=width,
-        num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    return launch(traversal_kernel, (tokens, parents, valid), rows, draws, (I32, F32, F64, F64, F64, F64, F64, F32, I32), declared)

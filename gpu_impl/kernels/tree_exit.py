@@ -1,11 +1,10 @@
 """Tree exit: one program a tree reads rows in index order up to the exit, then the path from the exit to the root."""
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
-from .predraw_follow import answered, buffers
+from .launch import F64, I32, I64, launch
 from .rows import draw, sum_blocks, weight_of
 from .trees import list_children, load_tree, write_block
 
@@ -72,14 +71,4 @@ def tree_exit_kernel(tokens, parents, valid, target, uniforms, blocks, accepted,
 
 def tree_exit(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    width = use.padded(nodes)
-    reach = torch.empty(batch, width, dtype=torch.float64, device=tokens.device)
-    kids, names = torch.empty_like(reach, dtype=torch.int32), torch.empty_like(reach, dtype=torch.int64)
-    tree_exit_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, draws.contiguous(), blocks, accepted, sums, tops,
-        reach, kids, names, nodes, vocabulary, rows.cold, rows.tensor.stride(0), rows.tensor.stride(1), LOGITS=rows.logits, BLOCK=use.BLOCK,
-        BLOCKS=sums.shape[1], NODES=width, num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    return launch(tree_exit_kernel, (tokens, parents, valid), rows, draws, (F64, I32, I64))

@@ -1,12 +1,11 @@
 """UniVer: one program a tree walks in post-order and plans at a node when it gets there, so it stops at the first node that passes."""
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from . import use
 from .greedy_plan import draw_left, greedy_plan
-from .predraw_follow import answered, buffers
+from .launch import F64, I32, I64, launch
 from .trees import at_node, load_tree, next_child, write_block
 
 
@@ -69,14 +68,4 @@ def univer_kernel(
 
 def univer(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, declared: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule, with declared rows; blocks are [B, N]."""
-    batch, nodes, vocabulary = rows.tensor.shape
-    blocks, accepted, sums, tops = buffers(rows.tensor)
-    numbers = torch.empty(3, batch, use.padded(nodes), dtype=torch.float64, device=tokens.device)
-    kids, names = (torch.empty_like(numbers[0], dtype=dtype) for dtype in (torch.int32, torch.int64))
-    univer_kernel[(batch,)](
-        tokens.contiguous(), parents.contiguous(), valid.contiguous(), rows.tensor, declared.tensor, draws.contiguous(), blocks, accepted, sums,
-        tops, kids, names, *numbers, nodes, vocabulary, rows.cold, declared.cold, rows.tensor.stride(0), rows.tensor.stride(1),
-        declared.tensor.stride(0), declared.tensor.stride(1), LOGITS=rows.logits, DECLARED_LOGITS=declared.logits, BLOCK=use.BLOCK,
-        BLOCKS=sums.shape[1], NODES=numbers.shape[2], num_warps=use.WARPS, maxnreg=use.REGISTERS,
-    )
-    return answered(blocks, accepted)
+    return launch(univer_kernel, (tokens, parents, valid), rows, draws, (I32, I64, F64, F64, F64), declared)

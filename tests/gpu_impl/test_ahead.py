@@ -10,7 +10,7 @@ import pytest
 
 ALL = ["predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "traversal", "exits", "univer", "greedy_transport", "k_seq",
        "k_seq_point", "select", "tile_tops", "merge_tops"]
-COMPILE = "from draftproof.gpu_impl.kernels import ahead, use; use.REGISTERS = {}; print(list(ahead.compiled('tile_tops', 90)))"
+COMPILE = "from draftproof.gpu_impl.kernels import ahead, use; use.REGISTERS = {}; print(list(ahead.compiled('select', 90)))"
 
 
 def python(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,8 +26,8 @@ def assert_no_spills(names: list[str], cache: Path) -> None:
     assert all(0 < registers <= 255 and local == 0 for *_, registers, local, _ in table)
 
 
-def test_the_small_ones(tmp_path: Path) -> None:
-    assert_no_spills(["tile_tops", "merge_tops"], tmp_path)
+def test_two_small_ones(tmp_path: Path) -> None:
+    assert_no_spills(["select", "predraw_follow"], tmp_path)
 
 
 @pytest.mark.slow

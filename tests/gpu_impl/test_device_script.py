@@ -22,7 +22,7 @@ def test_dry_run_goes_through_the_kernels(tmp_path: Path) -> None:
     done = run("--dry", "--out", str(tmp_path / "device.json"))
     assert done.returncode == 0, done.stdout + done.stderr
     (shares,) = json.loads((tmp_path / "device.json").read_text())["agreement"].values()
-    assert set(shares.values()) == {1.0} and len(shares) == 4
+    assert set(shares.values()) == {1.0} and len(shares) == 8
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

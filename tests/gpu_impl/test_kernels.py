@@ -29,7 +29,7 @@ from .interpreter import patch_once_a_launch
 GREEDY = ["univer", "greedy_transport"]
 DRAFTED = ["recursive_rejection", "traversal", "k_seq", *GREEDY]  # the rules that read declared rows
 NAMES = ["predraw_follow", "tree_exit", *DRAFTED]
-MODULES = ["rows", "trees", "residual", "greedy_plan", "rho", "exits", "sibling_masses", "select", "top_tokens", *NAMES]
+MODULES = ["launch", "rows", "trees", "residual", "greedy_plan", "rho", "exits", "sibling_masses", "select", "top_tokens", *NAMES]
 
 
 @pytest.fixture(scope="module", autouse=True)

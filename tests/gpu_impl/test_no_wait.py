@@ -67,27 +67,29 @@ def plain_rule(verify: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.import_module(verify.__module__), "has_kernels", lambda *_: False)
 
 
-def wrapped(fault: Callable[[Tensor, Tensor], Any]) -> Callable[[Any, pytest.MonkeyPatch], None]:
+def after(fault: Callable[[Tensor, Tensor], Any]) -> Callable[[Any, pytest.MonkeyPatch], None]:
+    """Done with what the kernel wrote."""
+
     def plant(verify: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         module = importlib.import_module(f"draftproof.gpu_impl.kernels.{verify.__name__}")
-        original = module.answered
-        monkeypatch.setattr(module, "answered", lambda blocks, accepted: (fault(blocks, accepted), original(blocks, accepted))[1])
+        original = module.launch
+        monkeypatch.setattr(module, "launch", lambda *call, **more: (fault(*original(*call, **more)), original(*call, **more))[1])
 
     return plant
 
 
 FAULTS = {
     "the plain rule": plain_rule,
-    "a number": wrapped(lambda blocks, accepted: int(accepted.max())),
-    "a branch": wrapped(lambda blocks, accepted: 1 if (accepted < 0).any() else 0),
-    "all numbers": wrapped(lambda blocks, accepted: accepted.tolist()),
-    "a comparison": wrapped(torch.equal),
-    "a copy": wrapped(lambda blocks, accepted: blocks.cpu()),
-    "a mask": wrapped(lambda blocks, accepted: blocks[accepted > 0]),
-    "places": wrapped(lambda blocks, accepted: accepted.nonzero()),
-    "repeats": wrapped(lambda blocks, accepted: blocks.repeat_interleave(accepted, 0)),
-    "a constant": wrapped(lambda blocks, accepted: torch.tensor([1, 2])),
-    "a loop": wrapped(lambda blocks, accepted: range(accepted.max())),  # type: ignore[call-overload]
+    "a number": after(lambda blocks, accepted: int(accepted.max())),
+    "a branch": after(lambda blocks, accepted: 1 if (accepted < 0).any() else 0),
+    "all numbers": after(lambda blocks, accepted: accepted.tolist()),
+    "a comparison": after(torch.equal),
+    "a copy": after(lambda blocks, accepted: blocks.cpu()),
+    "a mask": after(lambda blocks, accepted: blocks[accepted > 0]),
+    "places": after(lambda blocks, accepted: accepted.nonzero()),
+    "repeats": after(lambda blocks, accepted: blocks.repeat_interleave(accepted, 0)),
+    "a constant": after(lambda blocks, accepted: torch.tensor([1, 2])),
+    "a loop": after(lambda blocks, accepted: range(accepted.max())),  # type: ignore[call-overload]
 }
 
 
