@@ -56,7 +56,7 @@ def test_calls_of_one_row_that_share_noise_are_not_independent() -> None:
             kept[:] = [own.random((len(drafts), drafts.shape[1] + 1))]
         return verified(drafts, declared, target, kept[0])
 
-    verdict = judged(arrays("chain", family="recursive_rejection", batched=False)(verify), "chain-one-draft", way="sample", time_limit=3)
+    verdict = judged(arrays("chain", family="recursive_rejection", batched=False)(verify), "chain-one-draft", way="sample", time_limit=10)
     assert verdict.details["broken"] == ["independent calls"] and "a call and the" in verdict.message
 
 
