@@ -23,8 +23,10 @@ from .transport import NAMES, VERIFIERS, batch, instances, subject, uniforms_for
 every_verifier = pytest.mark.parametrize("name", NAMES)
 
 
-@every_verifier
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(("dtype", "name"), [
+    *((dtype, name) for dtype in ("float32", "float64") for name in NAMES),
+    *(pytest.param("bfloat16", name, marks=pytest.mark.slow if name != "k_seq" else ()) for name in NAMES),
+])
 def test_law_is_that_of_the_reference(name: str, dtype: str) -> None:
     """Bracketed around every threshold, on every draft tree."""
     report = check(subject(name, dtype=dtype), instances(name, 15))

@@ -35,7 +35,7 @@ LONGER = [pytest.param(each, marks=pytest.mark.slow) for each in ({"num_assistan
 
 @pytest.mark.parametrize("settings", [{}, *LONGER, {"prompt_lookup_num_tokens": 2}], ids=str)
 def test_it_is_lossless_however_it_drafts(settings: dict[str, Any]) -> None:
-    report = judged(SHORT, **settings)
+    report = judged(SHORT[:1] if settings else SHORT, **settings)
     assert report.outcome == "conform" and distance(report) < 1e-6, report
 
 
