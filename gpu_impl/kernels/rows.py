@@ -109,7 +109,9 @@ def draw(row, vocabulary, cold, taken, count, uniform, sums, tops, top, LOGITS: 
 
 @triton.jit
 def total_of_blocks(sums, vocabulary, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
-    """The total of the sums of all blocks, which were written before."""
+    """The total of the sums of all blocks, which were written before and may be overwritten afterwards."""
     tl.debug_barrier()
     number = tl.arange(0, BLOCKS)
-    return tl.sum(tl.load(sums + number, mask=number < tl.cdiv(vocabulary, BLOCK), other=0.0))
+    total = tl.sum(tl.load(sums + number, mask=number < tl.cdiv(vocabulary, BLOCK), other=0.0))
+    tl.debug_barrier()
+    return total

@@ -1,6 +1,6 @@
 """The Triton kernels under Triton's interpreter: the exact law by bracketing, and the answers of the plain rules.
 
-The interpreter runs some tens of programs a second, so the trees are few and small, and the tiles too: every row has several,
+The interpreter runs some tens of programs a second, so the trees are few and small, and mostly the tiles too: every row has several,
 the last one short, in buffers wider than the vocabulary.
 """
 
@@ -169,6 +169,30 @@ def test_same_answers_on_greedy_drafts(name: str, kind: str, monkeypatch: pytest
     monkeypatch.setattr(use, "INTERPRETED", True)
     assert torch.equal(accepted, expected_accepted) and torch.equal(blocks[:, : expected.shape[1]], expected)
     assert accepted[2] == -1 and accepted[4] == -1 and accepted.max() > 0
+
+
+@pytest.mark.parametrize("vocabulary", [4099, pytest.param(151_936, marks=pytest.mark.slow)])
+def test_same_answers_with_tiles_as_on_a_gpu(vocabulary: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the rules that take long rows one at a time; drafts of decent quality, so that some are accepted."""
+    monkeypatch.setattr(use, "BLOCK", 2048)
+    generator = torch.Generator().manual_seed(vocabulary)
+    parents = torch.tensor([[0, 0, 0, 1, 1, 3]]).expand(2, 6)
+    rows = 3 * torch.randn(2, 6, vocabulary, generator=generator)
+    rows[..., :3] += 20 - 2 * torch.rand(2, 6, 3, generator=generator)
+    target, below = rows + torch.randn(rows.shape, generator=generator) / 2, torch.arange(2).unsqueeze(1)
+    for name in NAMES:
+        declared = rows[below, parents].clone()
+        if name in GREEDY:
+            declared[:, [1, 3]] = torch.zeros(vocabulary).index_fill_(0, torch.tensor(0), 1.0).log()
+            declared[:, [2, 4], 0] = -torch.inf
+        tokens = torch.multinomial(declared.softmax(2).view(12, -1), 1, generator=generator).view(2, 6)
+        call: Any = (tokens, parents, torch.ones_like(tokens, dtype=torch.bool), LogitRows(target), LogitRows(declared))
+        uniforms = torch.rand(2, 2 if name == "tree_exit" else 6, dtype=torch.float64, generator=generator)
+        blocks, accepted = getattr(gpu_impl, name)(*call, uniforms=uniforms)
+        with monkeypatch.context() as patch:
+            patch.setattr(use, "INTERPRETED", False)
+            expected, _ = getattr(gpu_impl, name)(*call, uniforms=uniforms)
+        assert torch.equal(blocks[:, : expected.shape[1]], expected) and accepted.max() > 0, name
 
 
 def test_selection_is_that_of_the_plain_rule(monkeypatch: pytest.MonkeyPatch) -> None:
