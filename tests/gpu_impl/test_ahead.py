@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from draftproof.gpu_impl import kernels
 
 ALL = ["predraw_follow", "tree_exit", "recursive_rejection", "sibling_masses", "traversal", "exits", "univer", "greedy_transport", "k_seq",
        "k_seq_point", "select", "tile_tops", "merge_tops"]
@@ -28,6 +31,12 @@ def assert_no_spills(names: list[str], cache: Path) -> None:
 
 def test_two_small_ones(tmp_path: Path) -> None:
     assert_no_spills(["select", "predraw_follow"], tmp_path)
+
+
+def test_no_kernel_is_left_out() -> None:
+    sources = (file.read_text(encoding="utf-8") for file in Path(kernels.__path__[0]).glob("*.py"))
+    assert sorted(name for source in sources for name in re.findall(r"@triton.jit\ndef (\w+)_kernel\(", source)) == sorted(
+        name for name in ALL if name != "k_seq_point")
 
 
 @pytest.mark.slow
