@@ -75,4 +75,4 @@ def row_sums(rows: Tensor) -> Tensor:
 
 def is_short(rows: Tensor) -> bool:
     """Of rows [n, V]."""
-    return rows.device.type == "cpu" and rows.shape[1] <= SHORT
+    return rows.device.type == "cpu" and 1 < rows.shape[1] <= SHORT  # the sum of one token would be that token itself, not a copy

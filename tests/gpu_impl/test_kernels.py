@@ -195,6 +195,16 @@ def test_same_answers_with_tiles_as_on_a_gpu(vocabulary: int, monkeypatch: pytes
         assert torch.equal(blocks[:, : expected.shape[1]], expected) and accepted.max() > 0, name
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_smallest_trees(name: str) -> None:
+    """A root alone; and rows of one token, of which all are accepted."""
+    for nodes, vocabulary in ((1, 3), (2, 1)):
+        row, zeros = torch.full((1, nodes, vocabulary), 0.5), torch.zeros(1, nodes, dtype=torch.int64)
+        uniforms = torch.full((1, 2 if name == "tree_exit" else nodes), 0.5)
+        blocks, accepted = getattr(gpu_impl, name)(zeros, zeros, zeros == 0, row, row.double(), uniforms=uniforms)
+        assert blocks.tolist() == ([[1]] if vocabulary == 3 else [[0, 0]]) and accepted.tolist() == [nodes - 1]
+
+
 def test_selection_is_that_of_the_plain_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     logits = torch.randn(3, 4, 9, generator=torch.Generator().manual_seed(0)) * 2
     logits[1, 2], logits[2, 0, 2:], logits[2, 1, 3:] = float("nan"), -torch.inf, -torch.inf

@@ -13,6 +13,11 @@ def test_rows_are_upcast_and_normalised() -> None:
     assert torch.equal(law, torch.stack((exact[1] / exact[1].sum(), exact[0] / 4)))
 
 
+def test_rows_of_one_token() -> None:
+    law, sound = read_law(torch.tensor([[[0.5]], [[0.0]]]), torch.arange(2), torch.zeros(2, dtype=torch.int64))
+    assert law[0].tolist() == [1] and sound.tolist() == [True, False]
+
+
 def test_rows_that_are_no_laws() -> None:
     rows = torch.tensor([[[0.5, NAN], [1.5, -0.5], [0.0, 0.0], [float("inf"), 0.0], [0.0, 1.0]]])
     index = torch.arange(5)
