@@ -1,7 +1,8 @@
 """Traversal: one program a tree walks in post-order and reads a row when it gets there, so it stops at the first node that passes.
 
 Of a node that was visited is kept, in memory: its mass a, a over the total of its residual, the largest logit and 1 / sum of
-its row, and how many of its children the residual is without.  Lists of siblings lie side by side in the order of their parents.
+its row, how many of its children the residual is without, and the most that it can hold without the child tried last: a uniform
+beyond what that could keep of the mass rejects the node unread.  Lists of siblings lie side by side in the order of their parents.
 """
 import triton
 import triton.language as tl
@@ -13,11 +14,13 @@ from .residual import draw_residual, residual, sum_residual
 from .rows import sum_blocks
 from .trees import at_node, load_tree, next_child, write_block
 
+SLACK = tl.constexpr(2.0**-20)  # more than exponentials of float32 are off
+
 
 @triton.jit
 def traversal_kernel(
     tokens, parents, valid, target, declared, uniforms, blocks, accepted, sums, tops, kids, gone_tops, gone_units, gone_scales,
-    masses, scales, units, highest, gones, nodes, vocabulary, cold, cold_declared, stride_batch, stride_node, declared_batch, declared_node,
+    masses, scales, units, lefts, highest, gones, nodes, vocabulary, cold, cold_declared, stride_batch, stride_node, declared_batch, declared_node,
     LOGITS: tl.constexpr, DECLARED_LOGITS: tl.constexpr, BLOCK: tl.constexpr, BLOCKS: tl.constexpr, NODES: tl.constexpr,
 ):
     tree = tl.program_id(0).to(tl.int64)
@@ -32,6 +35,7 @@ def traversal_kernel(
     masses += tree * NODES
     scales += tree * NODES
     units += tree * NODES
+    lefts += tree * NODES
     highest += tree * NODES
     gones += tree * NODES
     target += tree * stride_batch
@@ -55,13 +59,16 @@ def traversal_kernel(
         if done > 0:
             scale = tl.load(scales + node)
             gone = tl.load(gones + node)
-            if mass > 0:
+            most = tl.load(lefts + node) + SLACK
+            if (child < NODES) | (node == 0) | (tl.load(uniforms + at + node) * (most + (1.0 - mass)) < most):
                 rest = sum_residual(row, vocabulary, top, unit, cold, declared, declared_node, cold_declared, kids + first, gone_tops + first,
                                     gone_units + first, gone_scales + first, gone + 1, sums, LOGITS, DECLARED_LOGITS, BLOCK, BLOCKS)
                 gone += (rest > 0).to(tl.int32)
                 whole = tl.where(rest > 0, rest + (1.0 - mass), 1.0)  # 1 - a first: a mass of 1 then stays exactly 1
                 scale = tl.where(rest > 0, 1.0 / whole, 0.0)
                 mass = rest / whole
+            else:
+                mass = tl.full([], 0.0, tl.float64)
         inner = (child < NODES) & (mass > 0)  # nothing below a mass of 0 is ever accepted
         passes = (inner == 0) & ((node == 0) | (tl.load(uniforms + at + node) < mass))
         if (done == 0) & (inner | passes):
@@ -85,6 +92,7 @@ def traversal_kernel(
             tl.store(masses + node, mass)
             tl.store(scales + node, scale)
             tl.store(units + node, unit)
+            tl.store(lefts + node, mass - tl.minimum(wanted, offered))
             tl.store(highest + node, top)
             tl.store(gones + node, gone)
             tl.store(masses + child, tl.where(wanted < offered, wanted / offered, (wanted > 0).to(tl.float64)))
@@ -105,4 +113,4 @@ def traversal_kernel(
 
 def traversal(tokens: Tensor, parents: Tensor, valid: Tensor, rows: use.Rows, declared: use.Rows, draws: Tensor) -> tuple[Tensor, Tensor]:
     """As the rule, with declared rows; blocks are [B, N]."""
-    return launch(traversal_kernel, (tokens, parents, valid), rows, draws, (I32, F32, F64, F64, F64, F64, F64, F32, I32), declared)
+    return launch(traversal_kernel, (tokens, parents, valid), rows, draws, (I32, F32, F64, F64, F64, F64, F64, F64, F32, I32), declared)

@@ -272,6 +272,7 @@ FAULTS = {  # the rule, whether drafts are deterministic, and the change
     "not over what it was drawn from": ("traversal", False, fault("traversal", "wanted / offered, (", "wanted, (")),
     "a child's test forgotten": ("traversal", False, fault("traversal", "< mass))", "< 1.0))")),
     "siblings' lists mixed up": ("traversal", False, fault("traversal", "(parent >= 0) & (parent < node)", "parent < 0")),
+    "rejected unread too often": ("traversal", False, fault("traversal", "tl.load(lefts + node) + SLACK", "tl.load(lefts + node) * 0.1")),
     "all mass at every node": ("traversal", True, fault("exits", "mass * left + off", "mass * left")),
     "kept as if it were a leaf": ("univer", True, fault("exits", "mass * rest / (mass * rest + off)", "mass")),
     "elders not conditioned on": ("univer", False, fault("univer", "share / (1.0 - gone)", "share")),
