@@ -52,16 +52,28 @@ def one() -> str:
     return "\n".join(lines)
 
 
+def every() -> str:
+    """All shapes of the newest run of ``--all``: milliseconds, and how many times longer the fastest peer takes."""
+    runs = [run for run in map(json.loads, HISTORY.read_text(encoding="utf-8").splitlines()) if run.get("all")]
+    found = [(runs[-1], result) for result in runs[-1]["results"]]
+    names = list(found[0][1]["ms"])
+    lines = [said(found), "", "| | " + " | ".join(names) + " |", "|" + "---|" * (1 + len(names))]
+    for _, result in found:
+        cells = [f"{row['ms']:.1f} ({min(row['rivals'].values()) / row['ms']:.1f}x)" for row in result["ms"].values()]
+        lines.append(f"| {result['shape']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def said(found: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     run, threads = found[0][0], found[0][0]["threads"]
-    peak = max(result["peak GiB"] for _, result in found)
+    peak = max(row["peak GiB"] for _, result in found for row in result["ms"].values())
     walk = [row["rivals"]["predraw walk"] / 1e3 for _, result in found for row in result["ms"].values()]
     clock = "processor time" if threads == 1 else "by the clock"
     return (f"Recorded {run['when']}, torch {run['torch']}, {threads} thread{'s' * (threads > 1)}, {clock}, load {run['load']}; "
-            f"peak memory {peak:.1f} GiB; the predraw walk took {min(walk):.2g} to {max(walk):.2g} s.")
+            f"peak memory of ours {peak:.1f} GiB, logits included; the predraw walk took {min(walk):.2g} to {max(walk):.2g} s.")
 
 
-BLOCKS = {"one_thread": lambda: large(1), "two_threads": lambda: large(2), "batch_one": one}
+BLOCKS = {"one_thread": lambda: large(1), "two_threads": lambda: large(2), "batch_one": one, "every_shape": every}
 
 
 def filled(page: str) -> str:
