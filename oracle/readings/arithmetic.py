@@ -59,6 +59,12 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other or one != one and other != other)
 
 
+def _raise_again(event: Event, term: Term, what: Any, operand: Any) -> None:
+    """What the same question raised when this part of the run was first run, if it did."""
+    if event[0] is term and event[1] == (RAISES, what) and _same(event[2], operand):
+        raise event[3][0](*event[3][1])
+
+
 class Term:
     """A function of a uniform, in one run after another."""
 
@@ -135,8 +141,13 @@ class Number:
         if event[0] is not None or uniform.script is not script:
             if event[0] is term and event[1] is statement and _same(event[2], other):
                 return bool(event[3])
+            _raise_again(event, term, statement, other)
             self._script(event)
-        answer, cut, _, _ = term.function.cut(statement, other, uniform.lo, uniform.hi)
+        try:
+            answer, cut, _, _ = term.function.cut(statement, other, uniform.lo, uniform.hi)
+        except Exception as error:
+            script.learn(term, (RAISES, statement), other, (type(error), error.args))
+            raise
         if cut <= uniform.lo:
             answer = not answer
         elif cut <= uniform.hi:
@@ -156,12 +167,10 @@ class Number:
     def _made(self, event: Event, step: Callable[[Any, Any], Any], other: Any) -> Number:
         """The number ``step(value, other)``; the step must be monotone where it is defined."""
         term = self.term
-        if event[0] is term and _same(event[2], other):
-            if event[1] is step:
-                made: Number = event[3]
-                return made
-            if event[1] == (RAISES, step):
-                raise event[3][0](*event[3][1])
+        if event[0] is term and event[1] is step and _same(event[2], other):
+            made: Number = event[3]
+            return made
+        _raise_again(event, term, step, other)
         script, uniform, function = self._script(event), term.uniform, term.function.then(step, other)
         try:
             low, high = function.at(uniform.lo), function.at(uniform.hi)
@@ -246,7 +255,13 @@ class Number:
         event = known()
         if event[0] is self.term and event[1] is what and event[2] == operand:
             return event[3]
-        script, answer = self._script(event), found()
+        _raise_again(event, self.term, what, operand)
+        script = self._script(event)
+        try:
+            answer = found()
+        except Exception as error:
+            script.learn(self.term, (RAISES, what), operand, (type(error), error.args))
+            raise
         script.learn(self.term, what, operand, answer)
         return answer
 
@@ -263,6 +278,13 @@ class Number:
         return self.pin(math.ceil)
 
     # everything else
+
+    def __copy__(self) -> Number:
+        """Itself, as that of a float: a copy would outlive its run unseen."""
+        return self
+
+    def __deepcopy__(self, _: Any) -> Number:
+        return self
 
     def _refuse(self, reason: str) -> NoReturn:
         in_progress(known()).refuse(reason)

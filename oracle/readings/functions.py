@@ -90,6 +90,8 @@ class Even(Function):
     def _bisected(self, statement: Callable[[Any, Any], Any], operand: Any, lo: int, hi: int) -> Cut:
         if type(operand) is not float and type(operand) is not int or statement not in (LESS, LESS_EQUAL, GREATER, GREATER_EQUAL):
             return super()._bisected(statement, operand, lo, hi)
+        if type(operand) is int and abs(operand) > self.scale:  # what is no float, which numpy's raise for
+            return super()._bisected(statement, operand, lo, hi)
         point = operand * self.scale  # exact
         low = statement is LESS or statement is LESS_EQUAL
         if point != point:

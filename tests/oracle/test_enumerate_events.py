@@ -1,5 +1,7 @@
 """What a run repeats of the run before is answered from its events: nothing that the program asks otherwise may go unseen."""
 
+import copy
+import math
 import random
 from collections.abc import Callable, Hashable
 from fractions import Fraction
@@ -101,6 +103,15 @@ def keeps_a_tensor() -> bool:
     return bool(torch.rand(()) < 1e-6 and before < 0.5) or bool(now < 0.5)
 
 
+def keeps_a_copy() -> tuple[Hashable, ...]:
+    """What it kept agrees, at every leaf that is replayed, with what it draws now."""
+    before, now = KEPT[2], random.random()
+    KEPT[2] = copy.copy(now)
+    if random.random() < 1 - 2**-10:
+        return now < 0.5, random.random() < 0.5
+    return "rare", now < 0.5, before < 0.5
+
+
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
@@ -113,6 +124,7 @@ def keeps_a_tensor() -> bool:
         (keeps_one, "outlived the run"),
         (keeps_what_it_made, "outlived the run"),
         (keeps_a_tensor, "outlived the run"),
+        (keeps_a_copy, "outlived the run"),
     ],
 )
 def test_refused(program: Callable[[], Hashable], reason: str) -> None:
@@ -180,6 +192,44 @@ def test_exceptions_of_arithmetic_are_repeated() -> None:
         return said, u < 0.25
 
     assert enumerate_law(program).law == {("float division by zero", True): QUARTER, ("float division by zero", False): 3 * QUARTER}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda u: int(u + math.inf),
+        lambda u: math.floor(u + math.nan),
+        lambda u: u < 1j,
+        lambda u: u * 1j < 0,
+    ],
+)
+def test_exceptions_of_other_questions_are_repeated(asked: Callable[[Any], Any]) -> None:
+    def program() -> tuple[str, bool]:
+        u, said = random.random(), ""
+        try:
+            asked(u)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            said = type(error).__name__
+        return said, random.random() < 0.5
+
+    found = enumerate_law(program)
+    assert list(found.law.values()) == [HALF, HALF] and all(said for said, _ in found.law)
+
+
+def test_whole_numbers_that_are_no_floats() -> None:
+    def program() -> tuple[bool, ...]:
+        u = random.random()
+        return u < 10**400, u <= -(10**400), u > 2**53 + 1, u < 0.5
+
+    assert enumerate_law(program).law == {(True, False, False, True): HALF, (True, False, False, False): HALF}
+
+
+def test_copies_are_the_number_itself() -> None:
+    def program() -> tuple[bool, bool]:
+        u = random.random()
+        return copy.copy(u) < 0.5, copy.deepcopy([u])[0] < 0.25
+
+    assert enumerate_law(program).law == {(True, True): QUARTER, (True, False): QUARTER, (False, False): HALF}
 
 
 def test_zeros_of_either_sign_are_two_operands() -> None:
