@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import chain
-from operator import length_hint
+from collections.abc import Callable
+from itertools import chain, repeat
+from operator import attrgetter, length_hint
 from typing import Any
 
 
@@ -15,7 +15,10 @@ class Supply:
         self._more = more
         self._items: list[Any] = []
         self._taking: Any = iter(self._items)
-        self.next = chain.from_iterable(iter(self._following, None)).__next__
+        self._fetching = map(self._fetched, repeat(None))
+        # in turn, and without a step in Python: an exception in what comes next would end it for good
+        sources = chain.from_iterable(map(attrgetter("_taking", "_fetching"), repeat(self)))
+        self.next = chain.from_iterable(sources).__next__
 
     def offer(self, items: list[Any]) -> None:
         """In place of what there was."""
@@ -32,11 +35,9 @@ class Supply:
         """How many were not."""
         return length_hint(self._taking)
 
-    def _following(self) -> Iterable[Any]:
-        """Must not raise, or nothing would be taken ever after."""
-        return self._taking if length_hint(self._taking) else map(self._fetched, (None,))
-
     def _fetched(self, _: None) -> Any:
+        if length_hint(self._taking):
+            raise StopIteration  # back to what is there
         first, more = len(self._items), self._more()
         self._items += more
         self._taking = iter(self._items)

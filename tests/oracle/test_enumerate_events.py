@@ -3,7 +3,9 @@
 import copy
 import math
 import random
+import sys
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from draftproof.oracle.readings import exploring
+from draftproof.oracle.readings import exploring, scripted
 from draftproof.oracle.readings.enumerate import Refused, enumerate_law
 from draftproof.oracle.readings.exploring import Explorer
 from draftproof.oracle.readings.functions import Function
@@ -171,6 +173,53 @@ def swallows() -> bool:
 def test_draws_go_on_after_a_refusal() -> None:
     with pytest.raises(Refused, match="plain number"):
         enumerate_law(swallows)
+
+
+class Interrupted(BaseException):
+    pass
+
+
+def test_draws_go_on_after_an_interruption() -> None:
+    """Wherever it comes: in any line that is run for a draw, of a first reading; the next one is not harmed."""
+    for line in range(60):
+        left = line
+
+        def tracer(frame: Any, event: str, _: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                sys.settrace(None)
+                raise Interrupted
+            return tracer
+
+        def interrupted() -> bool:
+            if scripted.active is not None:
+                sys.settrace(tracer)
+            try:
+                return [random.random() for _ in range(30)][-1] < 0.5
+            finally:
+                sys.settrace(None)
+
+        try:
+            enumerate_law(interrupted)
+        except Interrupted:
+            pass
+        assert enumerate_law(lambda: random.random() < 0.5).law == {True: HALF, False: HALF}
+
+
+def test_draws_go_on_after_a_recursion_error() -> None:
+    def deeper() -> None:
+        random.random()
+        deeper()
+
+    def program() -> bool:
+        with suppress(RecursionError):
+            deeper()
+        return random.random() < 0.5
+
+    with suppress(Refused):
+        enumerate_law(program)
+    assert enumerate_law(lambda: random.random() < 0.5).law == {True: HALF, False: HALF}
 
 
 def test_more_draws_than_were_ever_made() -> None:
