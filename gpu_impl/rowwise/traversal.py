@@ -52,7 +52,7 @@ def traversal(tree: Tree, uniforms: Sequence[float]) -> tuple[int, int]:
 
 def most_kept(mass: float, left: float) -> float:
     """The most that a node visited with this mass can be accepted with, when no more than ``left`` is left to it."""
-    return (left + SLACK) / (left + SLACK + (1 - mass))
+    return (left + SLACK) / (left + SLACK + (1 - mass)) if mass > 0 else 0.0
 
 
 def _subtract(tree: Tree, visit: Visit, child: int) -> None:

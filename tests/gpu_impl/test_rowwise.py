@@ -94,6 +94,15 @@ def test_rows_that_are_no_law() -> None:
             read(torch.tensor([[[0.0, 0.0, bad]]]), 0, 0)
 
 
+@pytest.mark.parametrize("name", ["traversal", "univer"])
+def test_a_node_that_is_visited_with_nothing_is_not_read(name: str) -> None:
+    """Not even by a uniform of 0: its row may hold anything."""
+    target = torch.tensor([[[0.0, 1.0], [float("nan"), 0.0], [0.5, 0.5]]])
+    tree = torch.tensor([[0, 0, 1]]), torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool)
+    blocks, accepted = getattr(gpu_impl, name)(*tree, target, None, uniforms=torch.zeros(1, 3, dtype=torch.float64))
+    assert accepted.tolist() == [0] and blocks[0, 0] == 1
+
+
 def test_nothing_is_drawn_that_has_no_mass() -> None:
     rng = random.Random(1)
     for _ in range(300):
