@@ -13,6 +13,7 @@ Shapes whose logits take more than 3.5 GiB are left out, and said so.  "peak" is
 """
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -109,6 +110,7 @@ def measure(case: Case, names: list[str], rivals: dict[str, Callable[[Case], Any
 
 def run(shape: Shape, names: list[str], repeats: int) -> dict[str, Any]:
     """One shape: the verifiers of sampled drafts, then those of greedy drafts on theirs; the rivals on both."""
+    gc.collect()  # the shape before is out of memory
     case = make(shape)
     found = measure(case, [name for name in names if name not in GREEDY], peers(shape.tree), repeats)
     if greedy := [name for name in names if name in GREEDY]:
