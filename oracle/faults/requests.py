@@ -48,7 +48,9 @@ class _Salted:
         self.salt = random.random()  # fault: 0.0
 
     def __deepcopy__(self, memo: object) -> "_Salted":
-        return _Salted()
+        other = _Salted()
+        other.salt = (self.salt + random.uniform(0.25, 0.75)) % 1.0  # far from this one's, or a short output may not show it
+        return other
 
     def __call__(self, engine: Engine, generator: np.random.Generator) -> list[int]:
         return by_uniforms(engine, lambda: (generator.random() + self.salt) % 1.0)
