@@ -16,7 +16,6 @@ MOST_KEPT = 1024  # tokens of a row in a list that one program sorts
 INTERPRETED = False
 """For tests: kernels serve CPU tensors, too.  Their modules must have been imported with TRITON_INTERPRET=1 set."""
 
-PROBABILITIES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 LOGITS = (torch.float32, torch.bfloat16, torch.float16)
 
 

@@ -34,7 +34,7 @@ def outside() -> Event:
 
 
 known: Callable[[], Event] = outside
-"""The next event of the run in progress, as it was when this part of it was first run; set by `scripted`."""
+"""The next event of the run in progress, as it was when this part of it was first run; set by `exploring` and `replaying`."""
 
 
 def beyond(event: Event) -> Explorer:
